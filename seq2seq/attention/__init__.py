@@ -1,0 +1,1 @@
+"""Attention as pure calls on tensors; nothing here knows a model."""

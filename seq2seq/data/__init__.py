@@ -1,0 +1,1 @@
+"""From text to batches: corpora, normalisation, subword pieces, batches by token budget."""

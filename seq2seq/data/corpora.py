@@ -1,0 +1,249 @@
+"""Corpora by name: the built-in grammar, files of the user's, and two public corpora over the network.
+
+All become a ``DatasetDict`` of train, validation and test with the columns ``source`` and ``target``, normalised.
+Datasets are cached by content: by the bytes of the files and of the code that reads them.
+"""
+
+import hashlib
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import datasets
+import numpy as np
+from datasets import Dataset, DatasetDict, DownloadConfig, DownloadManager, Features, Value
+from sacremoses import MosesDetokenizer
+
+from seq2seq.data import readers, text
+from seq2seq.data.text import normalise
+from seq2seq.errors import UserError
+
+FEATURES = Features({"source": Value("string"), "target": Value("string")})
+_FILE_SPLITS = {"train": "train", "validation": "dev", "test": "test"}
+_IWSLT_SPLITS = {"train": "train", "validation": "tst2012", "test": "tst2013"}
+_SPLIT_ESCAPE = re.compile(r"& (amp|quot|apos|lt|gt|#\d+) ;")
+
+
+def load_corpus(name: str, *, source: str = "en", target: str = "vi", **settings: Any) -> DatasetDict:
+    """Load a corpus as splits train, validation and test, as far as it has them.
+
+    name: ``grammar`` (settings of ``grammar.generate``; has a third column ``alignment``), ``files`` (``dir``, or
+    ``train``, ``dev``, ``test``), ``iwslt15`` (``base``), ``opus100`` (``repository``, ``config``, ``endpoint`` or
+    ``base``). source, target: language codes, in either direction.
+    Raises UserError for a corpus, file, line, column or address that is not as it should be.
+    """
+    loaders = {"grammar": _load_grammar, "files": _load_files, "iwslt15": _load_iwslt15, "opus100": _load_opus100}
+    if name not in loaders:
+        raise UserError(f"there is no corpus {name!r}; known are {', '.join(loaders)}")
+    if source == target:
+        raise UserError(f"source and target language are both {source!r}; set data.source and data.target")
+    return loaders[name](source, target, **settings)
+
+
+def fingerprint(corpus: DatasetDict) -> str:
+    """A hash, 16 hexadecimal digits, of the sources and targets of all splits: the same text, the same hash."""
+    digest = hashlib.sha256()
+    for name in sorted(corpus):
+        table = corpus[name].with_format("arrow")[:]
+        digest.update(f"{name} {len(table)}\n".encode())
+        for column in ("source", "target"):
+            for chunk in table.column(column).chunks:
+                offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+                digest.update(memoryview(chunk.buffers()[2] or b"")[offsets[0] : offsets[-1]])
+            for chunk in table.column(column).chunks:
+                offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+                digest.update(np.diff(offsets).tobytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside, ``datasets`` draws no progress bars (they would write into ours)."""
+    shown = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
+
+
+def _load_grammar(source: str, target: str, **settings: Any) -> DatasetDict:
+    from seq2seq.data import grammar
+
+    if {source, target} != {"en", "vi"}:
+        raise UserError(f"the grammar writes en and vi, not {source} and {target}; set data.source and data.target")
+    splits = {}
+    for name, pairs in grammar.generate(**settings).items():
+        english, vietnamese = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        alignment = [pair.alignment for pair in pairs]
+        if source == "vi":
+            english, vietnamese, alignment = vietnamese, english, [_turned(links) for links in alignment]
+        splits[name] = Dataset.from_dict(
+            {
+                "source": [normalise(line) for line in english],
+                "target": [normalise(line) for line in vietnamese],
+                "alignment": alignment,
+            }
+        )
+    return DatasetDict(splits)
+
+
+def _turned(links: str) -> str:
+    """Word links seen from the other side: ``0-1 2-0`` becomes ``0-2 1-0``."""
+    turned = sorted(tuple(map(int, reversed(link.split("-")))) for link in links.split())
+    return " ".join(f"{i}-{j}" for i, j in turned)
+
+
+def _load_files(
+    source: str,
+    target: str,
+    *,
+    dir: str | None = None,
+    train: str | None = None,
+    dev: str | None = None,
+    test: str | None = None,
+) -> DatasetDict:
+    """A folder of ``{train,dev,test}.{en,vi}``, or a table for each split; both given, the table wins."""
+    tables = {"train": train, "validation": dev, "test": test}
+    if dir is not None and not Path(dir).is_dir():
+        raise UserError(f"data.dir: there is no folder {dir}")
+    languages = {"source": source, "target": target}
+    splits = {}
+    for split, stem in _FILE_SPLITS.items():
+        if tables[split] is not None:
+            path = Path(tables[split])
+            splits[split] = _build(split, readers.read_table, [path], {"path": str(path)} | languages)
+        elif dir is not None:
+            paths = [Path(dir) / f"{stem}.{language}" for language in (source, target)]
+            if any(path.exists() for path in paths):
+                splits[split] = _build(split, readers.read_parallel, paths, {"paths": [str(path) for path in paths]})
+    if not splits:
+        where = f"{dir} has no {{train,dev,test}}.{{{source},{target}}}" if dir else "no file is named"
+        raise UserError(f"{where}; set data.dir=FOLDER, or data.train=FILE data.dev=FILE data.test=FILE")
+    return DatasetDict(splits)
+
+
+def _load_iwslt15(source: str, target: str, *, base: str) -> DatasetDict:
+    """IWSLT'15 as the Stanford group serves it: tokenised, and escaped as in HTML; both are undone."""
+    splits = {}
+    for split, stem in _IWSLT_SPLITS.items():
+        urls = [f"{base.rstrip('/')}/{stem}.{language}" for language in (source, target)]
+        paths = [_download(url) for url in urls]
+        splits[split] = _build(
+            split,
+            _detokenised,
+            paths,
+            {"paths": [str(path) for path in paths], "names": urls, "languages": [source, target]},
+        )
+    return DatasetDict(splits)
+
+
+def _detokenised(paths: list[str], names: list[str], languages: list[str]) -> Iterator[dict[str, str]]:
+    source, target = (MosesDetokenizer(language) for language in languages)
+    for pair in readers.read_parallel(paths, names):
+        yield {"source": _detokenise(pair["source"], source), "target": _detokenise(pair["target"], target)}
+
+
+def _detokenise(line: str, moses: MosesDetokenizer) -> str:
+    """``I &apos;m here .`` to ``I'm here.``; also an escape that was itself escaped and tokenised, ``&amp; amp ;``."""
+    plain = html.unescape(_SPLIT_ESCAPE.sub(r"&\1;", html.unescape(line)))
+    return normalise(moses.detokenize(plain.split(), unescape=False))
+
+
+def _load_opus100(
+    source: str,
+    target: str,
+    *,
+    repository: str = "Helsinki-NLP/opus-100",
+    config: str = "en-vi",
+    endpoint: str | None = None,
+    base: str | None = None,
+) -> DatasetDict:
+    """OPUS-100 (Zhang et al. 2020, arXiv 2004.11867) as parquet files of the Hugging Face hub.
+
+    endpoint: the hub's address (default: that of ``datasets``, which reads ``HF_ENDPOINT``). base: the folder of
+    ``{config}/{split}-00000-of-00001.parquet``, in place of endpoint and repository.
+    """
+    base = base or f"{(endpoint or datasets.config.HF_ENDPOINT).rstrip('/')}/datasets/{repository}/resolve/main"
+    splits = {}
+    for split in ("train", "validation", "test"):
+        path = _download(f"{base.rstrip('/')}/{config}/{split}-00000-of-00001.parquet")
+        splits[split] = _build(
+            split,
+            readers.read_table,
+            [path],
+            {"path": str(path), "source": source, "target": target, "kind": ".parquet"},
+        )
+    return DatasetDict(splits)
+
+
+def _download(url: str) -> Path:
+    """The file at an address, kept in the cache of ``datasets``; found there, the network is not asked."""
+    settings = DownloadConfig(
+        use_etag=False,
+        storage_options={
+            scheme: {"client_kwargs": {"timeout": aiohttp.ClientTimeout(sock_connect=10, sock_read=20)}}
+            for scheme in ("http", "https")
+        },
+    )
+    try:
+        with quiet():
+            return Path(DownloadManager(download_config=settings).download(url))
+    except Exception as error:  # the clients below raise whatever their libraries raise
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        reason = " ".join(f"{type(cause).__name__}: {cause}".split())[:200]
+        raise UserError(
+            f"{url} cannot be fetched ({reason}); with the corpus on this machine use data=files data.dir=FOLDER"
+        ) from error
+
+
+def _build(
+    split: str, read: Callable[..., Iterator[dict[str, str]]], files: list[Path], arguments: dict[str, Any]
+) -> Dataset:
+    """Run a reader into a dataset, or find the one that it made of the same bytes before."""
+    for path in files:
+        if not path.is_file():
+            raise UserError(f"there is no file {path}")
+    contents = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    try:
+        with quiet():
+            dataset = Dataset.from_generator(
+                _rows,
+                features=FEATURES,
+                split=datasets.NamedSplit(split),
+                gen_kwargs={"read": read, "arguments": arguments, "made_of": " ".join([*contents, _code()])},
+            )
+    except datasets.exceptions.DatasetGenerationError as error:
+        if isinstance(error.__cause__, UserError):
+            raise error.__cause__ from None
+        raise
+    return dataset
+
+
+def _rows(
+    read: Callable[..., Iterator[dict[str, str]]], arguments: dict[str, Any], made_of: str
+) -> Iterator[dict[str, str]]:
+    """What ``from_generator`` runs. ``made_of`` is there for its cache alone, which goes by the arguments.
+
+    No argument may be a list: ``from_generator`` would take it for shards and run the reader once for each.
+    """
+    for pair in read(**arguments):
+        yield {side: normalise(line) for side, line in pair.items()}
+
+
+@cache
+def _code() -> str:
+    """A hash of whatever else shapes the rows: this code, and the tables of Unicode."""
+    digest = hashlib.sha256(unicodedata.unidata_version.encode())
+    for module in (text.__file__, readers.__file__, __file__):
+        digest.update(Path(module).read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,275 @@
+"""One search for every model: batched beam search; a beam of one is greedy search.
+
+Legend: B sentences of the batch, A sentences still searched, K beam (1 on the first step), N = A·K rows,
+V target vocabulary, C candidates kept of a row, R = 2K candidates kept of a sentence, n n-best, T steps.
+
+What the search maximises is the score of Wu et al. (2016, arXiv 1609.08144, section 7, eq. 14, without the
+coverage term), ``log P(Y|X) / lp(Y)`` with ``lp(Y) = ((5 + |Y|) / 6) ** alpha``, where |Y| counts EOS.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seq2seq.errors import UserError
+from seq2seq.models.interface import Memory, Rows, Seq2Seq, State
+from seq2seq.symbols import BOS, EOS, PAD, UNK
+
+# A sentence of s source ids (EOS among them) gets at most LENGTH_FACTOR·s + LENGTH_EXTRA generated ids.
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 20
+# Never generated: the ids below EOS. UNK is one of them: byte fallback leaves no text to which it would be right.
+FIRST_ALLOWED = EOS
+assert {PAD, UNK, BOS} == set(range(FIRST_ALLOWED)), "search cuts the forbidden ids off as the first columns"
+# Finished sentences leave the batch as soon as they are this part of it: thinning copies what stays.
+LEAVE_AT = 1 / 8
+IMPOSSIBLE = float("-inf")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation. tokens: without BOS and EOS. score: what search ranks by, log_probability / lp.
+
+    log_probability: natural, the sum over the tokens and EOS. finished: False if the length limit cut it off;
+    then there is no EOS, in the tokens or in the sum.
+    """
+
+    tokens: list[int]
+    score: float
+    log_probability: float
+    finished: bool
+
+
+def length_penalty(length: float | Tensor, alpha: float) -> float | Tensor:
+    """GNMT's ``((5 + length) / 6) ** alpha``; ``length`` counts EOS."""
+    return ((5 + length) / 6) ** alpha
+
+
+@dataclass(frozen=True)
+class _Finished(Rows):
+    """The n best finished hypotheses of each sentence, best first; a free place has score −inf.
+
+    The tokens are found by walking back from ``slot``, the beam that EOS was appended to, ``length`` tokens.
+    """
+
+    score: Tensor  # (A, n)
+    log_probability: Tensor  # (A, n)
+    slot: Tensor  # (A, n)
+    length: Tensor  # (A, n)
+
+
+@dataclass(frozen=True)
+class _Beams(Rows):
+    """Everything search knows of the sentences still in the batch. Frozen for those that are done."""
+
+    sentence: Tensor  # (A,) row in the batch as it was given
+    limit: Tensor  # (A,) most ids that may be generated, EOS among them
+    ceiling: Tensor  # (A,) length penalty at the limit, the largest there can be
+    log_probability: Tensor  # (A, K) of the live hypotheses, best first; −inf where there is none
+    length: Tensor  # (A,) tokens of the live hypotheses
+    done: Tensor  # (A,) bool
+    finished: _Finished
+
+
+class _History:
+    """The tokens of all steps and the beams they continue: a hypothesis is read off backwards at the end."""
+
+    def __init__(self, steps: int, sentences: int, beam: int, device: torch.device) -> None:
+        self.tokens = torch.empty(steps, sentences, beam, dtype=torch.int32, device=device)  # (T, B, K)
+        self.parents = torch.empty_like(self.tokens)  # (T, B, K)
+
+    def write(self, step: int, sentence: Tensor, tokens: Tensor, parents: Tensor) -> None:
+        self.tokens[step - 1, sentence] = tokens.int()  # (A, K)
+        self.parents[step - 1, sentence] = parents.int()  # (A, K)
+
+    def read(self, sentence: Tensor, slot: Tensor, length: Tensor) -> list[list[list[int]]]:
+        """The tokens that end in beam ``slot`` (A, n) after ``length`` (A, n) steps."""
+        steps = int(length.max()) if length.numel() else 0
+        out = torch.zeros(*slot.shape, steps, dtype=torch.int32, device=slot.device)  # (A, n, T)
+        for step in reversed(range(steps)):
+            out[..., step] = self.tokens[step, sentence].gather(1, slot)  # (A, n)
+            before = self.parents[step, sentence].gather(1, slot).long()  # (A, n)
+            slot = torch.where(step < length, before, slot)  # (A, n)
+        rows = zip(out.tolist(), length.tolist(), strict=True)
+        return [[ids[:size] for ids, size in zip(*row, strict=True)] for row in rows]
+
+
+def _check(beam: int, alpha: float, max_length: int, nbest: int) -> None:
+    if beam < 1:
+        raise UserError(f"beam is {beam}: give at least 1 (1 is greedy search)")
+    if not 1 <= nbest <= beam:
+        raise UserError(f"nbest is {nbest} with beam {beam}: give 1 to {beam}, or a wider beam")
+    if max_length < 1:
+        raise UserError(f"max_length is {max_length}: give at least 1")
+    if not 0 <= alpha < float("inf"):
+        raise UserError(f"alpha is {alpha}: the exponent of the length penalty is a number that is not below 0")
+
+
+def _begin(lengths: Tensor, alpha: float, max_length: int, nbest: int) -> _Beams:
+    """Each sentence has one live hypothesis, the empty one."""
+    limit = (LENGTH_FACTOR * lengths + LENGTH_EXTRA).clamp(max=max_length)  # (B,)
+    score = torch.full((len(lengths), nbest), IMPOSSIBLE, device=lengths.device)  # (B, n)
+    none = torch.zeros_like(score, dtype=torch.long)  # (B, n)
+    return _Beams(
+        sentence=torch.arange(len(lengths), device=lengths.device),
+        limit=limit,
+        ceiling=length_penalty(limit.float(), alpha),
+        log_probability=torch.zeros(len(lengths), 1, device=lengths.device),
+        length=torch.zeros_like(limit),
+        done=torch.zeros_like(limit, dtype=torch.bool),
+        finished=_Finished(score, score, none, none),
+    )
+
+
+def _candidates(beams: _Beams, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The ``count`` best continuations of each sentence, best first.
+
+    logits: (N, V). Gives log-probabilities of the whole hypotheses, the beams they continue and their last
+    tokens, each (A, count). The best of each row are taken first: those of the sentence are among them.
+    """
+    total = logits.float().logsumexp(-1, keepdim=True)  # (N, 1)
+    allowed = logits[:, FIRST_ALLOWED:]  # (N, V − 3)
+    width = min(count, allowed.shape[1])  # C
+    if width == 1:
+        best, token = allowed.max(-1, keepdim=True)  # (N, 1)
+    else:
+        best, token = allowed.topk(width, sorted=False)  # (N, C)
+    live = beams.log_probability.masked_fill(beams.done[:, None], IMPOSSIBLE)  # (A, K)
+    values = live[..., None] + (best.float() - total).view(*live.shape, width)  # (A, K, C)
+    values, flat = values.flatten(1).topk(min(count, live.shape[1] * width))  # (A, ≤ count)
+    token = token.view(len(live), -1).gather(1, flat) + FIRST_ALLOWED  # (A, ≤ count)
+    parent = flat // width  # (A, ≤ count)
+    short = (0, count - values.shape[1])  # a small vocabulary has fewer continuations than asked for
+    return F.pad(values, short, value=IMPOSSIBLE), F.pad(parent, short), F.pad(token, short, value=EOS)
+
+
+def _finish(finished: _Finished, values: Tensor, parent: Tensor, step: int, alpha: float) -> _Finished:
+    """Merge what ends in this step into the n best. values: (A, K), −inf where the candidate does not end."""
+    score = torch.cat([finished.score, values / length_penalty(step, alpha)], 1)  # (A, n + K)
+    score, place = score.topk(finished.score.shape[1])  # (A, n)
+
+    def merge(old: Tensor, new: Tensor) -> Tensor:
+        return torch.cat([old, new], 1).gather(1, place)  # (A, n)
+
+    return _Finished(
+        score=score,
+        log_probability=merge(finished.log_probability, values),
+        slot=merge(finished.slot, parent),
+        length=merge(finished.length, torch.full_like(parent, step - 1)),
+    )
+
+
+def _advance(
+    beams: _Beams, logits: Tensor, step: int, beam: int, alpha: float
+) -> tuple[_Beams, Tensor, Tensor, Tensor]:
+    """One step of search. Gives the new beams, their parents and last tokens (A, K), and whether there was a NaN.
+
+    EOS ends a hypothesis only where it is among the K best candidates; the K best of the others live on, and
+    2K candidates always hold K of them. A sentence is done when no live hypothesis can still overtake its n
+    finished ones: log-probabilities only fall, so the largest penalty bounds every score to come. A beam of
+    one has nothing to compare and is done with its first EOS.
+    """
+    count = 1 if beam == 1 else 2 * beam  # R
+    values, parent, token = _candidates(beams, logits, count)  # (A, R) each
+    ends = token == EOS  # (A, R)
+    ending = values.masked_fill(~ends, IMPOSSIBLE)[:, :beam]  # (A, K)
+    finished = _finish(beams.finished, ending, parent[:, :beam], step, alpha)
+    live, place = values.masked_fill(ends, IMPOSSIBLE).topk(beam)  # (A, K)
+    overtaken_at = live[:, 0] / beams.ceiling  # (A,)
+    done = (finished.score[:, -1] >= overtaken_at) | (step >= beams.limit)  # (A,)
+    if beam == 1:
+        done |= ends[:, 0]
+    was = beams.done  # (A,)
+    after = replace(
+        beams,
+        log_probability=torch.where(was[:, None], beams.log_probability, live),  # (A, K)
+        length=torch.where(was, beams.length, step),  # (A,)
+        done=was | done,
+        finished=finished,
+    )
+    return after, parent.gather(1, place), token.gather(1, place), values.isnan().any()
+
+
+def _collect(left: list[_Beams], history: _History, alpha: float, nbest: int) -> list[list[Hypothesis]]:
+    """Hypotheses of all sentences in the order of the batch; cut-off ones only where finished ones are too few."""
+    results: dict[int, list[Hypothesis]] = {}
+    for beams in left:
+        cut = beams.log_probability  # (A, K)
+        length = beams.length[:, None].expand_as(cut)  # (A, K)
+        slots = torch.arange(cut.shape[1], device=cut.device).expand_as(cut)  # (A, K)
+        log_probability = torch.cat([beams.finished.log_probability, cut], 1).tolist()
+        score = torch.cat([beams.finished.score, cut / length_penalty(length, alpha)], 1).tolist()
+        slot = torch.cat([beams.finished.slot, slots], 1)  # (A, n + K)
+        tokens = history.read(beams.sentence, slot, torch.cat([beams.finished.length, length], 1))
+        for row, sentence in enumerate(beams.sentence.tolist()):
+            columns = zip(tokens[row], score[row], log_probability[row], strict=True)
+            found = [Hypothesis(*column, i < nbest) for i, column in enumerate(columns) if column[1] > IMPOSSIBLE]
+            results[sentence] = found[:nbest]
+    if not all(results.values()):
+        raise UserError("search found no hypothesis: the model gives every possible token the probability 0")
+    return [results[sentence] for sentence in sorted(results)]
+
+
+def _thin(
+    memory: Memory, state: State, beams: _Beams, parents: Tensor, tokens: Tensor, width: int, keep: Tensor | None
+) -> tuple[Memory, State, _Beams, Tensor]:
+    """Re-order the state as the beams moved (it had ``width`` rows a sentence), and drop sentences not in ``keep``."""
+    first = torch.arange(len(parents), device=parents.device)[:, None] * width  # (A, 1)
+    rows = first + parents  # (A, K)
+    if keep is not None:
+        memory, beams, rows, tokens = memory.select(keep), beams.select(keep), rows[keep], tokens[keep]
+    return memory, state.select(rows.flatten()), beams, tokens
+
+
+@torch.no_grad()
+def search(
+    model: Seq2Seq,
+    source: Tensor,
+    lengths: Tensor,
+    *,
+    beam: int = 1,
+    alpha: float = 0.6,
+    max_length: int = 200,
+    nbest: int = 1,
+) -> list[list[Hypothesis]]:
+    """Translate a batch: up to ``nbest`` hypotheses for each sentence, in the order of the batch, best first.
+
+    source: (B, S) ids padded on the right; lengths: (B,), both as ``Seq2Seq.encode`` takes them.
+    max_length: most ids generated for a sentence, EOS among them; a short source gets fewer
+    (LENGTH_FACTOR, LENGTH_EXTRA). Finished hypotheses come first, and those that the limit cut off only fill
+    places left over; there is always at least one. The model decodes in the mode it is in: call
+    ``model.eval()`` first. Log-probabilities are summed in fp32 whatever the type of the logits.
+    Raises UserError for settings that make no sense (a negative alpha would make the bound that ends the
+    search wrong) and for a model whose logits are not numbers.
+    """
+    _check(beam, alpha, max_length, nbest)
+    if len(source) == 0:
+        return []
+    memory = model.encode(source, lengths)
+    state = model.start(memory)
+    beams = _begin(lengths.to(source.device), alpha, max_length, nbest)
+    steps = int(beams.limit.max())
+    history = _History(steps, len(source), beam, source.device)
+    tokens = source.new_full((len(source), 1), BOS)  # (A, K)
+    in_place = torch.arange(beam, device=source.device)  # (K,)
+    left: list[_Beams] = []
+    for step in range(1, steps + 1):
+        width = tokens.shape[1]
+        features, _, state = model.step(memory, tokens.flatten(), state)  # (N, H)
+        beams, parents, tokens, nan = _advance(beams, model.project(features), step, beam, alpha)
+        history.write(step, beams.sentence, tokens, parents)
+        moved = (parents != in_place).any()
+        *done, nan, moved = torch.cat([beams.done, nan[None], moved[None]]).tolist()  # the one wait of a step
+        if nan:
+            raise UserError(f"the model's output at step {step} is not a number: use a checkpoint that did not diverge")
+        keep = None
+        if sum(done) >= LEAVE_AT * len(done):
+            rows = {flag: [row for row, is_done in enumerate(done) if is_done == flag] for flag in (True, False)}
+            left.append(beams.select(torch.tensor(rows[True], device=source.device)))
+            if not rows[False]:
+                break
+            keep = torch.tensor(rows[False], device=source.device)  # (A',)
+        if moved or keep is not None or width != beam:
+            memory, state, beams, tokens = _thin(memory, state, beams, parents, tokens, width, keep)
+    return _collect(left, history, alpha, nbest)

@@ -1,0 +1,37 @@
+"""Dropout that is fast on a CPU.
+
+PyTorch draws one Bernoulli number an element on CPU, serially. Here four 16-bit pieces are cut from each 64-bit
+number of the same default generator, so that seeds and saved random states work as for any other draw.
+The rate is rounded to 1/65,536, and the scale is exact for the rounded rate.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+_LEVELS = 1 << 16
+
+
+def cpu_dropout(values: Tensor, rate: float) -> Tensor:
+    """Set elements to 0 with probability ``rate`` and scale the others by 1 / (1 − rate)."""
+    drop = round(rate * _LEVELS)
+    words = torch.empty((values.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    pieces = words.view(torch.int16)[: values.numel()].view(values.shape)  # uniform over −32,768 … 32,767
+    scale = _LEVELS / (_LEVELS - drop)
+    return values * pieces.ge(drop - _LEVELS // 2).to(values.dtype).mul_(scale)
+
+
+class Dropout(nn.Module):
+    """``nn.Dropout`` with the CPU path above. Srivastava et al. 2014, JMLR 15."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Any shape in, the same shape out."""
+        if not self.training or self.rate == 0:
+            return values
+        if values.device.type == "cpu" and self.rate < 1:
+            return cpu_dropout(values, self.rate)
+        return F.dropout(values, self.rate)

@@ -1,0 +1,226 @@
+"""What the three recurrent models share: the encoder, the decoder's recurrence, and their common skeleton.
+
+Legend: B batch, S source length, T target length, E embedding size, C memory (encoder state) size,
+H hidden size of the decoder, G gates·H (4H for an LSTM, 3H for a GRU).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from seq2seq.attention.masks import padding_mask
+from seq2seq.errors import UserError
+from seq2seq.models.dropout import Dropout
+from seq2seq.models.interface import Memory, Seq2Seq
+from seq2seq.symbols import PAD
+
+CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
+
+Hidden = tuple[tuple[Tensor, ...], ...]  # a layer each: (h,) for a GRU or (h, c) for an LSTM, all (N, H)
+
+
+def compute_dtype(like: Tensor) -> torch.dtype:
+    """The precision of matrix products around here: autocast's inside autocast, else that of ``like``."""
+    device = like.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
+
+
+def reversal(lengths: Tensor, size: int) -> Tensor:
+    """Positions (B, size) that reverse each sentence within its own length and leave its padding in place."""
+    position = torch.arange(size, device=lengths.device)
+    mirrored = lengths[:, None] - 1 - position  # (B, S), negative at padding
+    return torch.where(mirrored >= 0, mirrored, position)
+
+
+def take(values: Tensor, positions: Tensor) -> Tensor:
+    """values (B, S, D) at positions (B, T): (B, T, D)."""
+    return values.gather(1, positions[..., None].expand(-1, -1, values.shape[-1]))
+
+
+class Recurrence(nn.Module):
+    """A stack of LSTM or GRU layers that can be run whole or step by step, from the same parameters.
+
+    ``sequence`` is PyTorch's fused kernel. ``step`` is for decoders whose input depends on their last output:
+    its first ``known`` input features are projected for all steps beforehand (``project_known``), the others
+    (context or attentional vector) come with the step. A test binds ``step`` to ``sequence``.
+    """
+
+    def __init__(self, cell: str, known: int, fed: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise UserError(f"model.cell={cell} is not a cell: choose one of {', '.join(CELLS)}")
+        self.cell, self.known, self.hidden, self.layers = cell, known, hidden, layers
+        self.drop = Dropout(dropout)
+        sizes = [known + fed] + [hidden] * (layers - 1)
+        self.stack = nn.ModuleList(CELLS[cell](size, hidden, batch_first=True) for size in sizes)
+
+    def sequence(self, inputs: Tensor, state: Hidden | None = None) -> tuple[Tensor, Hidden]:
+        """inputs (B, T, known + fed) to outputs (B, T, H) and the state after the last column."""
+        after = []
+        for layer, kernel in enumerate(self.stack):
+            before = None
+            if state is not None:
+                stacked = tuple(part[None].contiguous() for part in state[layer])
+                before = stacked if self.cell == "lstm" else stacked[0]
+            inputs, last = kernel(inputs if layer == 0 else self.drop(inputs), before)
+            after.append(tuple(part[0] for part in (last if self.cell == "lstm" else (last,))))
+        return inputs, tuple(after)
+
+    def project_known(self, inputs: Tensor) -> Tensor:
+        """The first layer's share of the known inputs, biases included: (B, T, known) to (B, T, G)."""
+        first = self.stack[0]
+        bias = first.bias_ih_l0 + first.bias_hh_l0 if self.cell == "lstm" else first.bias_ih_l0
+        return nn.functional.linear(inputs, first.weight_ih_l0[:, : self.known], bias)
+
+    def step_weights(self, like: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+        """The matrices of ``step``, joined and cast once for all steps: a tuple a layer."""
+        dtype = compute_dtype(like)
+        joined = []
+        for layer, kernel in enumerate(self.stack):
+            inputs = kernel.weight_ih_l0[:, self.known :] if layer == 0 else kernel.weight_ih_l0
+            if self.cell == "lstm":
+                bias = None if layer == 0 else (kernel.bias_ih_l0 + kernel.bias_hh_l0).to(dtype)
+                joined.append((torch.cat([inputs, kernel.weight_hh_l0], 1).to(dtype), bias))
+            else:
+                bias = None if layer == 0 else kernel.bias_ih_l0.to(dtype)
+                joined.append((inputs.to(dtype), bias, kernel.weight_hh_l0.to(dtype), kernel.bias_hh_l0.to(dtype)))
+        return tuple(joined)
+
+    def step(
+        self, projected: Tensor, fed: Tensor | None, state: Hidden, weights: tuple[tuple[Tensor, ...], ...]
+    ) -> tuple[Tensor, Hidden]:
+        """One step. projected: (N, G) from ``project_known``; fed: (N, fed) or None. Gives (N, H) and the state."""
+        after = []
+        output = fed
+        for layer in range(self.layers):
+            known = projected if layer == 0 else None
+            if layer > 0:
+                output = self.drop(output)
+            after.append(self._cell(known, output, state[layer], weights[layer]))
+            output = after[-1][0]
+        return output, tuple(after)
+
+    def _cell(
+        self, known: Tensor | None, inputs: Tensor | None, state: tuple[Tensor, ...], weights: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        hidden = state[0]
+        if self.cell == "lstm":
+            matrix, bias = weights
+            joined = hidden if inputs is None else torch.cat([inputs.to(hidden.dtype), hidden], 1)  # (N, fed + H)
+            gates = nn.functional.linear(joined.to(matrix.dtype), matrix, bias)  # (N, 4H)
+            if known is not None:
+                gates = gates + known
+            i, f, g, o = gates.chunk(4, 1)  # (N, H) each
+            cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+            return o.sigmoid() * cell.tanh(), cell
+        from_inputs, bias, from_hidden, hidden_bias = weights
+        gates = known
+        if inputs is not None and from_inputs.shape[1]:
+            share = nn.functional.linear(inputs.to(from_inputs.dtype), from_inputs, bias)  # (N, 3H)
+            gates = share if known is None else share + known
+        recurrent = nn.functional.linear(hidden.to(from_hidden.dtype), from_hidden, hidden_bias)  # (N, 3H)
+        (r, z, n), (r_h, z_h, n_h) = gates.chunk(3, 1), recurrent.chunk(3, 1)  # (N, H) each
+        update = (z + z_h).sigmoid()
+        candidate = torch.tanh(n + (r + r_h).sigmoid() * n_h)
+        return (candidate + update * (hidden - candidate),)
+
+
+class Encoder(nn.Module):
+    """A (bidirectional) recurrent encoder without packing, so that the fused kernel runs at full speed.
+
+    The backward direction reads each sentence reversed within its own length, hence no state ever sees padding
+    before a real token, and what is computed at padding is read by nobody. Bahdanau 2014, A.2.1.
+    """
+
+    def __init__(self, cell: str, embedding: int, hidden: int, layers: int, dropout: float, bidirectional: bool) -> None:
+        super().__init__()
+        if bidirectional and hidden % 2:
+            raise UserError(f"model.hidden={hidden} must be even: a bidirectional encoder gives each direction half")
+        directions = 2 if bidirectional else 1
+        each = hidden // directions
+        self.drop = Dropout(dropout)
+        sizes = [embedding] + [hidden] * (layers - 1)
+        self.forwards = nn.ModuleList(Recurrence(cell, size, 0, each, 1, 0.0) for size in sizes)
+        self.backwards = nn.ModuleList(Recurrence(cell, size, 0, each, 1, 0.0) for size in sizes if bidirectional)
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """inputs (B, S, E) to states (B, S, C) and the top layer's last states (B, C): forward's at the last real
+        token, backward's at the first."""
+        flip = reversal(lengths, inputs.shape[1])  # (B, S)
+        last = lengths[:, None] - 1  # (B, 1)
+        for layer, kernel in enumerate(self.forwards):
+            if layer > 0:
+                inputs = self.drop(inputs)
+            outputs, _ = kernel.sequence(inputs)  # (B, S, C or C/2)
+            summary = take(outputs, last)[:, 0]  # (B, C or C/2)
+            if self.backwards:
+                reverse, _ = self.backwards[layer].sequence(take(inputs, flip))  # (B, S, C/2)
+                summary = torch.cat([summary, take(reverse, last)[:, 0]], -1)  # (B, C)
+                outputs = torch.cat([outputs, take(reverse, flip)], -1)  # (B, S, C)
+            inputs = outputs
+        return inputs, summary
+
+
+class RecurrentModel(Seq2Seq):
+    """Embeddings, encoder, first decoder state and output projection: the same for all three recurrent models.
+
+    Features have the size of the embedding, so that the output projection can be the target embedding (``tied``;
+    Press & Wolf 2017, arXiv 1608.05859); with one joint vocabulary source and target embedding are one too.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        shared_vocabulary: bool,
+        *,
+        embedding: int,
+        hidden: int,
+        layers: int,
+        cell: str,
+        dropout: float,
+        tied: bool,
+        bidirectional: bool,
+        fed: int,
+    ) -> None:
+        super().__init__()
+        self.drop = Dropout(dropout)
+        self.target_embedding = nn.Embedding(target_vocabulary, embedding, padding_idx=PAD)
+        share = tied and shared_vocabulary
+        self.source_embedding = (
+            self.target_embedding if share else nn.Embedding(source_vocabulary, embedding, padding_idx=PAD)
+        )
+        self.encoder = Encoder(cell, embedding, hidden, layers, dropout, bidirectional)
+        self.recurrence = Recurrence(cell, embedding, fed, hidden, layers, dropout)
+        parts = 2 if cell == "lstm" else 1
+        self.bridge = nn.Linear(hidden, layers * parts * hidden)
+        self.output = nn.Linear(embedding, target_vocabulary)
+        for table in (self.target_embedding, self.source_embedding):
+            nn.init.normal_(table.weight, std=embedding**-0.5)
+            nn.init.zeros_(table.weight[PAD])
+        nn.init.zeros_(self.output.bias)
+        if tied:
+            self.output.weight = self.target_embedding.weight
+
+    def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
+        """See ``Seq2Seq.encode``. ``summary`` is the sentence in one vector, (B, C)."""
+        embedded = self.drop(self.source_embedding(source))  # (B, S, E)
+        states, summary = self.encoder(embedded, lengths)  # (B, S, C), (B, C)
+        mask = padding_mask(lengths, source.shape[1])  # (B, S)
+        return Memory(self.drop(states), mask, summary=(summary,))
+
+    def first_hidden(self, memory: Memory) -> Hidden:
+        """The decoder's first state, s₀ = tanh(W · summary) (Bahdanau 2014, A.2.2), for each layer; an LSTM's cell
+        starts from a linear map of the same vector."""
+        layers = self.bridge(memory.summary[0]).float().chunk(self.recurrence.layers, -1)
+        return tuple(
+            tuple(part if index else part.tanh() for index, part in enumerate(layer.split(self.recurrence.hidden, -1)))
+            for layer in layers
+        )
+
+    def embed_target(self, target: Tensor) -> Tensor:
+        """(…) ids to (…, E), with dropout."""
+        return self.drop(self.target_embedding(target))
+
+    def project(self, features: Tensor) -> Tensor:
+        """See ``Seq2Seq.project``."""
+        return self.output(features)

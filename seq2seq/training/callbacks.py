@@ -1,0 +1,162 @@
+"""What a training shows while it runs: scalars, pictures, a progress bar, and a line a validation in the log."""
+
+import logging
+import math
+import time
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import RichProgressBar
+
+from seq2seq.data.batching import Batch, source_batch
+from seq2seq.decoding.scoring import forced_attention
+from seq2seq.evaluation.alignment import caption, merge_pieces
+from seq2seq.evaluation.figures import alignment_figure
+from seq2seq.models.interface import reduce_attention
+from seq2seq.symbols import EOS
+
+log = logging.getLogger(__name__)
+
+
+class Scalars(Callback):
+    """``train/*`` every ``every`` optimiser steps, each the mean over the tokens since the last point.
+
+    ``train/loss`` is what is optimised (smoothed); ``train/perplexity`` comes from the plain likelihood.
+    ``train/tokens_per_second`` counts real source and target pieces over training time, validation apart.
+    """
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.speed = 0.0  # over the whole run, pieces a second
+        self._pieces, self._seconds = 0, 0.0  # whole run
+        self._last_step = 0
+        self._sums: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self._tokens, self._window_pieces, self._window_seconds = 0, 0, 0.0
+        self._since: float | None = None
+
+    def _stop_clock(self) -> None:
+        if self._since is not None:
+            self._window_seconds += time.perf_counter() - self._since
+        self._since = None
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        self._since = time.perf_counter()
+
+    def on_validation_start(self, trainer: Trainer, module: LightningModule) -> None:
+        self._stop_clock()
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        self._since = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Batch, index: int
+    ) -> None:
+        self._sums.append((outputs["loss_sum"], outputs["nll_sum"]))
+        self._tokens += batch.tokens
+        self._window_pieces += batch.tokens + int(batch.source_lengths.sum())
+        if trainer.global_step - self._last_step >= self.every:
+            self._log(trainer, module)
+
+    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if self._sums and trainer.global_step > self._last_step:
+            self._log(trainer, module)
+
+    def _log(self, trainer: Trainer, module: LightningModule) -> None:
+        self._stop_clock()
+        loss, nll = (float(torch.stack(part).sum()) / self._tokens for part in zip(*self._sums, strict=True))
+        self._pieces += self._window_pieces
+        self._seconds += self._window_seconds
+        self.speed = self._pieces * trainer.world_size / max(self._seconds, 1e-9)
+        values = {
+            "train/loss": loss,
+            "train/perplexity": math.exp(min(nll, 50.0)),
+            "train/learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
+            "train/gradient_norm": float(module.gradient_norm),
+            "train/tokens_per_second": self._window_pieces * trainer.world_size / max(self._window_seconds, 1e-9),
+        }
+        if trainer.logger is not None:
+            trainer.logger.log_metrics(values, step=trainer.global_step)
+        trainer.progress_bar_metrics.update(
+            {"loss": values["train/loss"], "tokens/s": values["train/tokens_per_second"]}
+        )
+        self._last_step = trainer.global_step
+        self._sums, self._tokens, self._window_pieces, self._window_seconds = [], 0, 0, 0.0
+        self._since = time.perf_counter()
+
+
+class Pictures(Callback):
+    """The same few validation sentences after each validation: alignment heatmaps and translations.
+
+    A heatmap has the reference on its rows (teacher forcing), so that its axes stay the same and TensorBoard's
+    slider shows alignment being learnt: row t holds the weights of the step that generates word t.
+    """
+
+    def __init__(self, examples: int, words: tuple[int, int] = (5, 16)) -> None:
+        """words: source lengths that make a readable picture; sentences outside are shown if there are no others."""
+        self.examples, self.words = examples, words
+
+    def _rows(self, sources: list[str]) -> list[int]:
+        low, high = self.words
+        fitting = [row for row, source in enumerate(sources) if low <= len(source.split()) <= high]
+        rows = sorted(fitting or range(len(sources)), key=lambda row: len(sources[row].split()))
+        count = min(self.examples, len(rows))
+        return [rows[index * len(rows) // count] for index in range(count)]
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if trainer.sanity_checking or trainer.logger is None or not trainer.is_global_zero:
+            return
+        board = trainer.logger.experiment
+        lines = ["| source | reference | hypothesis |", "|---|---|---|"]
+        was_training = module.model.training
+        module.model.eval()
+        for number, row in enumerate(self._rows(module.sources)):
+            texts = module.sources[row], module.references[row], module.translations[row]
+            lines.append("| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |")
+            figure = self._heatmap(module, *texts[:2])
+            if figure is not None:
+                board.add_figure(f"alignment/{number}", figure, global_step=trainer.global_step)
+        module.model.train(was_training)
+        board.add_text("translations", "\n".join(lines), global_step=trainer.global_step)
+
+    def _heatmap(self, module: LightningModule, source: str, reference: str) -> Any:
+        pair = module.tokenizers
+        source_ids, target_ids = pair.source.encode([source])[0], pair.target.encode([reference])[0]
+        ids, lengths = source_batch([source_ids])
+        attention = forced_attention(module.model, ids.to(module.device), lengths.to(module.device), [target_ids])
+        if attention.cross is None:
+            return None
+        weights = reduce_attention(attention.cross)[0].float().cpu().numpy()  # (T, S)
+        matrix, source_words, target_words = merge_pieces(
+            weights, pair.source.pieces([*source_ids, EOS]), pair.target.pieces([*target_ids, EOS])
+        )
+        name, (_, layers, heads, _, _) = module.settings["model"]["name"], attention.cross.shape
+        title = caption(name, end_shown=True, layers=layers, heads=heads)
+        return alignment_figure(matrix, source_words, target_words, title)
+
+
+class ProgressBar(RichProgressBar):
+    """Lightning's Rich bar with tokens/s, loss, time gone and time left, and no version number."""
+
+    def get_metrics(self, trainer: Trainer, module: LightningModule) -> dict[str, Any]:
+        """What stands at the end of the bar."""
+        shown = super().get_metrics(trainer, module)
+        return {key: value for key, value in shown.items() if key in ("loss", "tokens/s", "validation/bleu")}
+
+
+class LogLines(Callback):
+    """A line in the log after each validation."""
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        values = {key: float(value) for key, value in trainer.callback_metrics.items()}
+        log.info(
+            "epoch %d, step %d: validation BLEU %.2f, chrF %.2f, perplexity %.2f; %s tokens/s",
+            trainer.current_epoch + 1,
+            trainer.global_step,
+            values["validation/bleu"],
+            values["validation/chrf"],
+            values["validation/perplexity"],
+            f"{trainer.progress_bar_metrics.get('tokens/s', 0.0):,.0f}",
+        )

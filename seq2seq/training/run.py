@@ -1,0 +1,249 @@
+"""One run from settings to metrics: corpus, tokenizer, model, Lightning's trainer, test, and the run's folder."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
+from lightning.pytorch.loggers import TensorBoardLogger
+from rich.console import Console
+
+from seq2seq.assess import Assessment, assess, corpus_from, save
+from seq2seq.checkpoint import load_checkpoint
+from seq2seq.data.corpora import fingerprint
+from seq2seq.data.datamodule import TranslationData
+from seq2seq.data.tokenizer import TokenizerPair
+from seq2seq.errors import UserError
+from seq2seq.evaluation.figures import bleu_vs_length_figure
+from seq2seq.evaluation.report import metrics, print_tables, write_json
+from seq2seq.models import build_model, count_parameters
+from seq2seq.models.interface import Seq2Seq
+from seq2seq.training.callbacks import LogLines, Pictures, ProgressBar, Scalars
+from seq2seq.training.module import TranslationModule
+from seq2seq.translator import Translator
+
+log = logging.getLogger(__name__)
+
+
+def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, Any]:
+    """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``."""
+    folder = _run_folder(settings)
+    with _log_to(folder / "train.log"):
+        seed_everything(settings["seed"], workers=True, verbose=False)
+        _quiet_lightning()
+        corpus = corpus_from(settings["data"])
+        for split in ("train", "validation"):
+            if split not in corpus:
+                raise UserError(f"data={settings['data']['name']} has no {split} split: training needs one")
+        tokenizers, model = _tokenizers_and_model(settings, corpus)
+        (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
+        data = _data_module(settings, corpus, tokenizers)
+        module = TranslationModule(model, tokenizers, data.texts("validation"), settings)
+        scalars = Scalars(settings["trainer"]["log_every"])
+        trainer = _trainer(settings, folder, scalars)
+        log.info("run folder %s; command: %s", folder, " ".join(command))
+        log.info(
+            "model %s, %s parameters; vocabulary %d; %d training pairs; precision %s, seed %d",
+            *(settings["model"]["name"], f"{count_parameters(model):,}", len(tokenizers.target)),
+            *(data.report["train"]["kept"], trainer.precision, settings["seed"]),
+        )
+        begun = time.perf_counter()
+        trainer.fit(module, data)
+        seconds = time.perf_counter() - begun
+        if not trainer.is_global_zero:
+            return {}
+        best = load_checkpoint(folder)
+        report = {
+            "seconds": seconds,
+            "epochs": trainer.current_epoch,
+            "steps": trainer.global_step,
+            "tokens_per_second": scalars.speed,
+            "best_step": best.step,
+            "seed": settings["seed"],
+            "precision": trainer.precision,
+        }
+        return _test(settings, folder, corpus, best, report, trainer)
+
+
+def _run_folder(settings: dict[str, Any]) -> Path:
+    """``run_dir``, else a new folder by data, model and time. A folder that holds a run already is refused."""
+    if settings["run_dir"]:
+        folder = Path(settings["run_dir"]).expanduser()
+        if (folder / "checkpoints").exists():
+            raise UserError(f"run_dir={folder} holds a run already: name another folder, or remove it")
+    else:
+        parent = Path("runs") / settings["data"]["name"] / settings["model"]["name"]
+        stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
+        folder, count = parent / stamp, 1
+        while folder.exists():
+            count += 1
+            folder = parent / f"{stamp}_{count}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"run_dir={folder}: cannot be made ({error.strerror}): name a folder you can write to") from error
+    return folder
+
+
+@contextmanager
+def _log_to(path: Path) -> Iterator[None]:
+    """Everything logged goes to this file too."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+def _quiet_lightning() -> None:
+    """Lightning's remarks on hardware and summaries; warnings and errors stay."""
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _tokenizers_and_model(settings: dict[str, Any], corpus: Any) -> tuple[TokenizerPair, Seq2Seq]:
+    """Fresh ones, or those of ``init_from`` with its model settings."""
+    if settings["init_from"]:
+        loaded = load_checkpoint(settings["init_from"])
+        settings["model"] = loaded.settings["model"]
+        return loaded.tokenizers, loaded.model.train()
+    data = settings["data"]
+    tokenizers = TokenizerPair.train(
+        list(corpus["train"]["source"]),
+        list(corpus["train"]["target"]),
+        data["vocabulary_size"],
+        shared=data["shared_vocabulary"],
+        cache_dir=Path(data["cache_dir"]),
+    )
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    return tokenizers, build_model(settings["model"], *sizes, tokenizers.shared)
+
+
+def _data_module(settings: dict[str, Any], corpus: Any, tokenizers: TokenizerPair) -> TranslationData:
+    data = settings["data"]
+    return TranslationData(
+        corpus,
+        tokenizers,
+        batch_tokens=data["batch_tokens"],
+        max_length=data["max_length"],
+        max_ratio=data["max_ratio"],
+        seed=settings["seed"],
+        accumulate=settings["trainer"]["accumulate"],
+        workers=data["workers"],
+    )
+
+
+def choose_precision(wanted: str, accelerator: str) -> str:
+    """``auto``: bf16-mixed where the hardware multiplies bf16 matrices faster than fp32 ones, else 32-true."""
+    if wanted != "auto":
+        return wanted
+    if accelerator != "cpu" and torch.cuda.is_available():
+        return "bf16-mixed" if torch.cuda.get_device_capability() >= (8, 0) else "32-true"
+    fast = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return "bf16-mixed" if fast else "32-true"
+
+
+def _duration(limit: Any) -> Any:
+    """Minutes as a number, or Lightning's DD:HH:MM:SS (days may be left out)."""
+    if limit is None or isinstance(limit, int | float):
+        return None if limit is None else timedelta(minutes=limit)
+    parts = str(limit).split(":")
+    if not all(part.isdigit() for part in parts) or len(parts) not in (3, 4):
+        raise UserError(f"trainer.max_time={limit}: give minutes (25) or HH:MM:SS (quoted, '00:25:00')")
+    days, hours, minutes, seconds = (int(part) for part in (["0"] + parts)[-4:])
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Trainer:
+    options, training = settings["trainer"], settings["training"]
+    every = options["validate_every"]
+    whole = isinstance(every, int) and every > 1
+    best = ModelCheckpoint(
+        folder / "checkpoints",
+        "best",
+        monitor="validation/bleu",
+        mode="max",
+        auto_insert_metric_name=False,
+        enable_version_counter=False,
+    )
+    last = ModelCheckpoint(
+        folder / "checkpoints", "last", every_n_epochs=1, save_top_k=1, monitor=None, enable_version_counter=False
+    )
+    callbacks: list[Callback] = [scalars, Pictures(training["examples"]), LogLines(), best, last]
+    if training["patience"]:
+        callbacks.append(EarlyStopping("validation/bleu", mode="max", patience=training["patience"]))
+    if sys.stderr.isatty():
+        callbacks.append(ProgressBar())
+    return Trainer(
+        accelerator=options["accelerator"],
+        devices=options["devices"],
+        strategy=options["strategy"],
+        precision=choose_precision(options["precision"], options["accelerator"]),
+        accumulate_grad_batches=options["accumulate"],
+        max_epochs=options["max_epochs"],
+        max_steps=options["max_steps"],
+        max_time=_duration(options["max_time"]),
+        val_check_interval=every if whole else float(every),
+        check_val_every_n_epoch=None if whole else 1,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        logger=TensorBoardLogger(folder, name=None, version="", sub_dir=None),
+        callbacks=callbacks,
+        enable_progress_bar=sys.stderr.isatty(),
+        enable_model_summary=False,
+        gradient_clip_val=training["clip"],
+    )
+
+
+def _test(
+    settings: dict[str, Any], folder: Path, corpus: Any, best: Any, report: dict[str, Any], trainer: Trainer
+) -> dict[str, Any]:
+    """Translate the test split with the best checkpoint, write and print what came out."""
+    pairs = {name: len(split) for name, split in corpus.items()}
+    test: dict[str, Any] = {}
+    assessment: Assessment | None = None
+    if "test" in corpus:
+        translator = Translator(best.model.to(trainer.strategy.root_device), best.tokenizers, trainer.strategy.root_device)
+        assessment = assess(translator, *(list(corpus["test"][side]) for side in ("source", "target")), settings["decoding"])
+        save(assessment, folder)
+        test = assessment.metrics()
+    result = metrics(
+        model=settings["model"]["name"],
+        parameters=count_parameters(best.model),
+        data=settings["data"]["name"],
+        fingerprint=fingerprint(corpus),
+        pairs=pairs,
+        train=report,
+        test=test,
+    )
+    write_json(folder / "metrics.json", result)
+    if assessment is None:
+        log.info("no test split: nothing was tested; the run is in %s", folder)
+        return result
+    _show_on_board(trainer.logger, settings, assessment)
+    print_tables(Console(width=100), assessment.scores, assessment.buckets, assessment.decoding_label)
+    log.info("done: %s", folder)
+    return result
+
+
+def _show_on_board(logger: TensorBoardLogger, settings: dict[str, Any], assessment: Assessment) -> None:
+    board, name = logger.experiment, settings["model"]["name"]
+    for bucket in assessment.buckets:
+        board.add_scalar("test/bleu_vs_length", bucket.bleu, global_step=bucket.low)
+    board.add_figure("bleu_vs_length", bleu_vs_length_figure({name: assessment.buckets}))
+    logger.log_hyperparams(
+        {key: settings[key] for key in ("model", "data", "training", "trainer", "decoding", "seed")},
+        {"test/bleu": assessment.scores.bleu, "test/chrf": assessment.scores.chrf},
+    )
+    logger.finalize("success")
