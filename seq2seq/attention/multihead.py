@@ -5,6 +5,7 @@ Legend: B batch, T queries, S keys, D model size, h heads, d = D/h head size.
 
 import math
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -20,6 +21,17 @@ def scaled_dot_product(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
     """
     energies = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (…, T, S)
     return attend(energies, values, mask)
+
+
+def _fused(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    """PyTorch's kernel. On a CPU it runs in fp32: at a sentence's length its bf16 form is several times slower."""
+    if query.device.type != "cpu" or query.dtype == torch.float32:
+        return F.scaled_dot_product_attention(query, keys, values, mask, is_causal=causal)
+    with torch.autocast("cpu", enabled=False):
+        context = F.scaled_dot_product_attention(
+            query.float(), keys.float(), values.float(), mask, is_causal=causal
+        )  # (B, h, T, d)
+    return context.to(query.dtype)
 
 
 class MultiHeadAttention(nn.Module):
@@ -65,6 +77,5 @@ class MultiHeadAttention(nn.Module):
         if weights:
             context, alignment = scaled_dot_product(query, keys, values, mask)  # (B, h, T, d), (B, h, T, S)
         else:
-            context = F.scaled_dot_product_attention(query, keys, values, mask, is_causal=causal)  # (B, h, T, d)
-            alignment = None
+            context, alignment = _fused(query, keys, values, mask, causal), None  # (B, h, T, d)
         return self.output(context.transpose(1, 2).flatten(2)), alignment

@@ -128,13 +128,14 @@ def plan_batches(
     world_size: int = 1,
     accumulate: int = 1,
 ) -> list[PlannedBatch]:
-    """One global list of batches that holds every row once; rank r takes ``plan[r::world_size]``.
+    """One global list of batches that holds every row; rank r takes ``plan[r::world_size]``.
 
     source_lengths, target_lengths: (n,) pieces without BOS and EOS. No batch has
     ``B x max(S, T) > batch_tokens``, but for a single pair that is longer than that alone: it is a batch by itself.
     An optimiser step is ``world_size x accumulate`` neighbours in the list, and the list is a multiple of that: the
-    batches with most rows are halved until it is. Nothing is dropped or repeated. Where the rows are too few for
-    that, the last step is shorter but equal on all ranks, and with fewer rows than ranks the ranks differ.
+    batches with most rows are halved until it is. Nothing is dropped or repeated. Where the rows are too few to be
+    halved that far, the last step is shorter but equal on all ranks; and where even that needs more batches than
+    there are rows, the last batch is repeated if shuffled (training), and ranks differ by one batch if not.
     The number of batches is the same in every epoch (Lightning asks once); the order and the neighbours depend on
     ``seed`` and ``epoch`` alone. Without ``shuffle`` the list goes by length.
     """
@@ -150,11 +151,13 @@ def plan_batches(
     if shuffle and count > 1:
         first = int(random.integers(1, cuts[1] + 1))  # so that the borders move too
         cuts = [0, *(first + _cut(widths[first:], batch_tokens))]
-        count += 1  # at most one more than without the move
+        count = min(count + 1, len(order))  # at most one more than without the move
     batches = np.split(order, cuts[1:])
     batches = _split_to(batches, _round_up(count, len(order), world_size, accumulate))
     if shuffle:
         batches = [batches[number] for number in random.permutation(len(batches))]
+        while len(batches) % world_size:
+            batches.append(batches[-1])
     return _with_step_tokens(batches, target_lengths + 1, world_size * accumulate)
 
 

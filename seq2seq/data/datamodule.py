@@ -55,18 +55,47 @@ class PlanSampler(data.Sampler[PlannedBatch]):
         self._split = split
         self._rank, self._world_size = rank, world_size
         self._settings = settings
+        self.skip = 0  # batches left out at the beginning of a pass
         self.set_epoch(0)
 
     def set_epoch(self, epoch: int) -> None:
         """Plan this epoch."""
         plan = self._split.plan(epoch=epoch, world_size=self._world_size, **self._settings)
+        self.epoch = epoch
         self._plan = plan[self._rank :: self._world_size]
 
     def __len__(self) -> int:
         return len(self._plan)
 
     def __iter__(self) -> Iterator[PlannedBatch]:
-        return iter(self._plan)
+        return iter(self._plan[self.skip :])
+
+
+class TrainLoader(data.DataLoader):
+    """A DataLoader that Lightning can stop and resume in the middle of an epoch.
+
+    A pass begins when its first batch is asked for: Lightning makes the first iterator before it calls
+    ``set_epoch``, and workers that started at once would load another epoch's batches in a resumed run.
+    """
+
+    _given = 0
+    _resume: dict[str, int] | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        resume, self._resume = self._resume, None
+        resumed = resume is not None and resume["epoch"] == self.sampler.epoch
+        self._given = self.sampler.skip = resume["given"] if resumed else 0
+        for batch in super().__iter__():
+            self._given += 1
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the pass stands; Lightning puts it into the checkpoint."""
+        return {"epoch": self.sampler.epoch, "given": self._given}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on behind the batches given; without effect where the next pass is another epoch's."""
+        self._resume = dict(state)
 
 
 class TranslationData(LightningDataModule):
@@ -129,23 +158,18 @@ class TranslationData(LightningDataModule):
         table = self._corpus[split].with_format("arrow")[:]
         return table["source"].to_pylist(), table["target"].to_pylist()
 
-    def train_dataloader(self) -> data.DataLoader:
+    def train_dataloader(self) -> TrainLoader:
         """This rank's training batches, in another order every epoch."""
-        return self._loader("train", shuffle=True)
+        return self._loader(TrainLoader, "train", shuffle=True, **self._settings)
 
     def val_dataloader(self) -> data.DataLoader:
         """This rank's validation batches, by length; ``Batch.rows`` tells where each sentence belongs."""
-        return self._loader("validation", shuffle=False)
+        return self._loader(data.DataLoader, "validation", shuffle=False, **self._settings | {"accumulate": 1})
 
-    def _loader(self, name: str, shuffle: bool) -> data.DataLoader:
+    def _loader(self, kind: type[data.DataLoader], name: str, **settings: Any) -> data.DataLoader:
         rank, world_size = _rank_and_world_size()
-        settings = self._settings | {"shuffle": shuffle}
-        if not shuffle:
-            settings["accumulate"] = 1
         split = self._splits[name]
-        if shuffle and len(split.rows) < world_size:
-            raise UserError(f"{len(split.rows)} training pairs are too few for {world_size} devices; use fewer devices")
-        return data.DataLoader(
+        return kind(
             split,
             batch_size=None,
             sampler=PlanSampler(split, rank, world_size, **settings),

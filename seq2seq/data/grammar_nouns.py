@@ -51,14 +51,13 @@ def adjective(g: State, entry: Entry, noun: Entry | None, degree: str = "") -> P
     if degree == "very":
         adverb = g.entry(g.pick(of_kind(ADVERBS, "degree")))
         return g.build("adjective with adverb of degree", "{d} {a}", "{d} {a}", d=adverb, a=plain)
-    if degree in ("more", "most"):
-        form = entry.forms[degree == "most"]
-        english = g.word("", form, entry.vietnamese) if form else plain
-        english.used = plain.used
-        suffix = "hơn" if degree == "more" else "nhất"
-        return g.build("", "{a}" if form else f"{degree}#1 {{a}}", f"{{a}} {suffix}#1", a=english) if not form else (
-            Phrase(english.english, [*english.vietnamese, Token(suffix, english.english[-1].node)], english.used)
-        )
+    if degree:
+        form, suffix = entry.forms[degree == "most"], {"more": "hơn", "most": "nhất"}[degree]
+        if not form:
+            return g.build("", f"{degree}#1 {{a}}", f"{{a}} {suffix}#1", a=plain)
+        whole = g.word("", form, f"{entry.vietnamese} {suffix}")
+        whole.used = plain.used
+        return whole
     return plain
 
 

@@ -13,8 +13,6 @@ BE = {
     "present": {"I": "am", "sg": "is", "pl": "are"},
     "past": {"I": "was", "sg": "was", "pl": "were"},
 }
-SPECIAL = {"have": "has"}
-OBJECT_VERBS = TRANSITIVE
 
 
 def inflect(entry: Entry, form: str) -> str:
@@ -47,7 +45,7 @@ def object_of(g: State, entry: Entry) -> Phrase:
 
 
 def transitive(g: State, form: str, mark: str, entry: Entry | None = None) -> Phrase:
-    entry = entry or g.pick(OBJECT_VERBS)
+    entry = entry or g.pick(TRANSITIVE)
     o = object_of(g, entry)
     o = relative(g, o) if g.rich(0.35) else o
     v, rest = verb(g, entry, form, mark)
@@ -118,7 +116,6 @@ def making(g: State, form: str, mark: str) -> Phrase:
 
 
 def preferring(g: State, form: str, mark: str) -> Phrase:
-    first, second = g.pick(TEAMS), g.pick(TEAMS)
     block = of_kind(MASS, g.pick(("food", "drink", "sport", "subject", "language")))
     first, second = g.pick(block), g.pick(block)
     end = {"third": "s", "past": "red", "participle": "red", "ing": "ring"}.get(form, "")
@@ -185,13 +182,13 @@ def relative(g: State, noun: Phrase) -> Phrase:
         g.wealth = wealth
 
 
+PERSON_VERBS = of_kind(TRANSITIVE, "person")
+BY_NAME = {entry.name: entry for entry in NOUNS}
+
+
 def _kinds(noun: Phrase) -> set[str]:
     names = [used for used in noun.used if used.startswith("noun ")]
-    return set(KINDS[names[0]]) if len(names) == 1 else set()
-
-
-KINDS = {entry.name: entry.kinds for entry in NOUNS}
-TEAMS = of_kind(MASS, "sport")
+    return set(BY_NAME[names[0]].kinds) if len(names) == 1 else set()
 
 
 def is_human(noun: Phrase) -> bool:
@@ -212,14 +209,17 @@ def who(g: State, noun: Phrase) -> Phrase:
     elif tense == "past":
         c = simple(g, "past", "đã")
     else:
-        c = simple(g, "base" if plural else "third", "thường xuyên")
-        c.english.insert(0, Token("often", c.english[0].node))
+        often = g.entry(g.pick(of_kind(ADVERBS, "often")))
+        c = g.build("", "{o} {v}", "{o} {v}", o=often, v=simple(g, "base" if plural else "third"))
     return heavy(g.build("relative clause who", "{n} who {c}", "{n} {c}", noun.agreement, n=noun, c=c))
 
 
 def whom(g: State, noun: Phrase) -> Phrase:
     s = nouns.person(g, subject=True, coordinate=False)
-    v, _ = verb(g, g.pick([entry for entry in of_kind(TRANSITIVE, "person")]), "past", "đã")
+    entry = _governor(g, noun, PERSON_VERBS)
+    if entry is None:
+        return noun
+    v, _ = verb(g, entry, "past", "đã")
     name, english, vietnamese = "relative clause whom", "{n} whom#1 {s} {v}", "{n} mà#1 {s} {v}"
     return heavy(g.build(name, english, vietnamese, noun.agreement, n=noun, s=s, v=v))
 
@@ -233,24 +233,33 @@ def whose(g: State, noun: Phrase) -> Phrase:
     return heavy(g.build("relative clause whose", english, vietnamese, noun.agreement, n=noun, k=k, j=j))
 
 
-def _owning_verb(g: State, noun: Phrase) -> Entry:
-    return g.pick([entry for entry in TRANSITIVE if _kinds(noun) & set(entry.kinds)])
+def _governor(g: State, noun: Phrase, verbs: list[Entry]) -> Entry | None:
+    """A verb whose object this noun can be, and in this split may be."""
+    entry = next(BY_NAME[used] for used in noun.used if used in BY_NAME)
+    fitting = [verb for verb in verbs if set(entry.kinds) & set(verb.kinds)]
+    chosen = g.partner(entry, fitting, swap=True) if fitting else None
+    if chosen is not None:
+        noun.used.append(nouns.pair_name(chosen, entry))
+    return chosen
 
 
 def which(g: State, noun: Phrase) -> Phrase:
     """Object relative clause: "the book that Lan bought" / "quyển sách mà Lan đã mua"."""
     s = nouns.person(g, subject=True, coordinate=False)
-    v, after = verb(g, _owning_verb(g, noun), "past", "đã")
+    entry = _governor(g, noun, TRANSITIVE)
+    if entry is None:
+        return noun
+    v, after = verb(g, entry, "past", "đã")
     english, vietnamese = "{n} that#1 {s} {v}", "{n} mà#1 {s} {v} {a}"
     return heavy(g.build("relative clause that", english, vietnamese, noun.agreement, n=noun, s=s, v=v, a=after))
 
 
 def by_whom(g: State, noun: Phrase) -> Phrase:
     """ "a letter written by Lan" / "một bức thư do Lan viết"."""
-    allowed = [entry for entry in TRANSITIVE if entry.extra == "được" and _kinds(noun) & set(entry.kinds)]
-    if not allowed:
-        return which(g, noun)
-    v, _ = verb(g, g.pick(allowed), "participle")
+    entry = _governor(g, noun, [entry for entry in TRANSITIVE if entry.extra == "được"])
+    if entry is None:
+        return noun
+    v, _ = verb(g, entry, "participle")
     s = nouns.owner_person(g)
     english, vietnamese = "{n} {v} by#1 {s}", "{n} do#1 {s} {v}"
     return heavy(g.build("participle with agent", english, vietnamese, noun.agreement, n=noun, s=s, v=v))

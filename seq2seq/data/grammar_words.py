@@ -130,7 +130,7 @@ PREPOSITIONS = _plain(lexicon.PREPOSITIONS, "preposition")
 TOWNS = pairs(lexicon.TOWNS)
 NUMBERS = pairs(lexicon.NUMBERS)
 WEEKDAYS = pairs(lexicon.WEEKDAYS)
-ADDRESSEES = [fields for _, fields in rows("to: " + " ".join(lexicon.ADDRESSEES.split("\n")))]
+ADDRESSEES = [fields for _, fields in rows("to: " + lexicon.ADDRESSEES.strip().replace("\n", "; "))]
 
 THINGS = ("furniture", "tool", "machine", "vehicle", "clothes", "hat", "jewel", "reading", "picture", "instrument")
 HUMANS = ("job", "people")

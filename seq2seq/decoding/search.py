@@ -168,7 +168,7 @@ def _advance(
     EOS ends a hypothesis only where it is among the K best candidates; the K best of the others live on, and
     2K candidates always hold K of them. A sentence is done when no live hypothesis can still overtake its n
     finished ones: log-probabilities only fall, so the largest penalty bounds every score to come. A beam of
-    one has nothing to compare and is done with its first EOS.
+    one keeps one candidate only: its first EOS leaves nothing alive, which is greedy search.
     """
     count = 1 if beam == 1 else 2 * beam  # R
     values, parent, token = _candidates(beams, logits, count)  # (A, R) each
@@ -176,10 +176,8 @@ def _advance(
     ending = values.masked_fill(~ends, IMPOSSIBLE)[:, :beam]  # (A, K)
     finished = _finish(beams.finished, ending, parent[:, :beam], step, alpha)
     live, place = values.masked_fill(ends, IMPOSSIBLE).topk(beam)  # (A, K)
-    overtaken_at = live[:, 0] / beams.ceiling  # (A,)
-    done = (finished.score[:, -1] >= overtaken_at) | (step >= beams.limit)  # (A,)
-    if beam == 1:
-        done |= ends[:, 0]
+    bound = live[:, 0] / beams.ceiling  # (A,)
+    done = (finished.score[:, -1] >= bound) | (step >= beams.limit)  # (A,)
     was = beams.done  # (A,)
     after = replace(
         beams,

@@ -104,7 +104,7 @@ class TranslationModule(LightningModule):
             "validation/bleu": scores.bleu,
             "validation/chrf": scores.chrf,
         }
-        for bucket in bleu_by_length(sources, self.translations, references, bootstrap=0):
+        for bucket in bleu_by_length(sources, self.translations, references, bootstrap=100):
             values[f"validation/bleu_by_length/{bucket.label}"] = bucket.bleu
         # rank_zero_only is not set: every rank has the same values, and early stopping on each needs them
         self.log_dict({key: torch.tensor(value) for key, value in values.items()}, batch_size=1)

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -107,7 +108,10 @@ def _log_to(path: Path) -> Iterator[None]:
 
 
 def _quiet_lightning() -> None:
-    """Lightning's remarks on hardware and summaries; warnings and errors stay."""
+    """Lightning's remarks on hardware and on loaders; its other warnings and errors stay."""
+    warnings.filterwarnings("ignore", ".*LeafSpec.*")
+    warnings.filterwarnings("ignore", ".*does not have many workers.*")
+    warnings.filterwarnings("ignore", ".*smaller than the logging interval.*")
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
