@@ -1,6 +1,6 @@
 """Prints two trivial baselines on the built-in corpus: how far do copying and a dictionary get?
 
-    python scripts/grammar_baselines.py
+python scripts/grammar_baselines.py
 """
 
 import re

@@ -7,11 +7,10 @@ L layers of the decoder.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 
 from seq2seq.checkpoint import load_checkpoint
 from seq2seq.data.batching import plan_batches, source_batch
@@ -21,9 +20,11 @@ from seq2seq.decoding.scoring import forced_attention
 from seq2seq.decoding.search import Hypothesis, search
 from seq2seq.errors import UserError
 from seq2seq.evaluation.alignment import END, caption, merge_pieces
-from seq2seq.evaluation.figures import alignment_figure
 from seq2seq.models.interface import Seq2Seq, reduce_attention
 from seq2seq.symbols import EOS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,35 @@ class Translation:
     nbest: list[tuple[str, float]]
     weights: np.ndarray | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain types for JSON. ``attention`` is nested [layer][head][target token][source token], or None."""
+        weights = None if self.weights is None else np.round(self.weights.astype(np.float64), 6).tolist()
+        return {
+            "source": self.source,
+            "translation": self.text,
+            "score": self.score,
+            "finished": self.finished,
+            "source_tokens": self.source_tokens,
+            "tokens": self.tokens,
+            "nbest": [{"text": text, "score": score} for text, score in self.nbest],
+            "attention": weights,
+        }
+
 
 class Translator:
     """A model with its tokenizers. It works on a model in training too: call ``model.eval()`` first."""
 
-    def __init__(self, model: Seq2Seq, tokenizers: TokenizerPair, device: str | torch.device | None = None) -> None:
-        """device: where to move the model; None: it stays, and is followed, wherever it is."""
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizers: TokenizerPair,
+        device: str | torch.device | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        """device: where to move the model; None: it stays, and is followed, wherever it is. settings: the run's."""
         self.model = model if device is None else model.to(device)
         self.tokenizers = tokenizers
+        self.settings = settings or {}
 
     @classmethod
     def from_checkpoint(cls, path: str | Path, device: str = "auto") -> Self:
@@ -65,7 +87,7 @@ class Translator:
         """
         chosen = find_device(device)
         loaded = load_checkpoint(path)
-        return cls(loaded.model, loaded.tokenizers, chosen)
+        return cls(loaded.model, loaded.tokenizers, chosen, loaded.settings)
 
     def translate(
         self,
@@ -155,12 +177,14 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def draw_attention(translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean") -> Figure:
+def draw_attention(translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean") -> "Figure":
     """Heatmap of one translation: source words along the top, target words down the side.
 
     model: its name, for the title. layer: a number from 0 (-1 is the last) or ``mean``; head: a number, ``mean`` or
     ``max``. Raises UserError for a layer or head that is not there, ValueError for a translation without weights.
     """
+    from seq2seq.evaluation.figures import alignment_figure  # matplotlib is slow to import and seldom needed
+
     if translation.weights is None:
         raise ValueError("this translation has no attention weights")
     layers, heads, *_ = translation.weights.shape
@@ -175,7 +199,7 @@ def draw_attention(translation: Translation, model: str, layer: int | str = -1, 
 def _check_place(name: str, value: int | str, count: int, rules: tuple[str, ...]) -> None:
     if value in rules or (type(value) is int and -count <= value < count):
         return
-    there = f"0 to {count - 1}" if count > 1 else "0 alone"
+    there = f"{name}s 0 to {count - 1}" if count > 1 else f"{name} 0 alone"
     raise UserError(f"{name}={value}: this model has {there}; or give {' or '.join(rules)}")
 
 

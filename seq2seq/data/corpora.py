@@ -17,14 +17,16 @@ from typing import Any
 import aiohttp
 import datasets
 import numpy as np
+import sacremoses
 from datasets import Dataset, DatasetDict, DownloadConfig, DownloadManager, Features, Value
 from sacremoses import MosesDetokenizer
 
-from seq2seq.data import readers, text
+from seq2seq.data import grammar, readers
 from seq2seq.data.text import normalise
 from seq2seq.errors import UserError
 
 FEATURES = Features({"source": Value("string"), "target": Value("string")})
+GRAMMAR_FEATURES = Features(FEATURES | {"alignment": Value("string"), "split": Value("string")})
 _FILE_SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 _IWSLT_SPLITS = {"train": "train", "validation": "tst2012", "test": "tst2013"}
 _SPLIT_ESCAPE = re.compile(r"& (amp|quot|apos|lt|gt|#\d+) ;")
@@ -75,24 +77,30 @@ def quiet() -> Iterator[None]:
 
 
 def _load_grammar(source: str, target: str, **settings: Any) -> DatasetDict:
-    from seq2seq.data import grammar
+    _check_languages("the grammar", ("en", "vi"), source, target)
+    rows = _build("grammar", _grammar_rows, [], {"turned": source == "vi", "settings": settings}, GRAMMAR_FEATURES)
+    numbers: dict[str, list[int]] = {}
+    for number, split in enumerate(rows["split"]):
+        numbers.setdefault(split, []).append(number)
+    return DatasetDict({split: rows.select(chosen).remove_columns("split") for split, chosen in numbers.items()})
 
-    if {source, target} != {"en", "vi"}:
-        raise UserError(f"the grammar writes en and vi, not {source} and {target}; set data.source and data.target")
-    splits = {}
-    for name, pairs in grammar.generate(**settings).items():
-        english, vietnamese = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        alignment = [pair.alignment for pair in pairs]
-        if source == "vi":
-            english, vietnamese, alignment = vietnamese, english, [_turned(links) for links in alignment]
-        splits[name] = Dataset.from_dict(
-            {
-                "source": [normalise(line) for line in english],
-                "target": [normalise(line) for line in vietnamese],
-                "alignment": alignment,
-            }
+
+def _grammar_rows(turned: bool, settings: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """All splits in one: the grammar writes them in one go."""
+    for split, pairs in grammar.generate(**settings).items():
+        for english, vietnamese, alignment in pairs:
+            if turned:
+                row = {"source": vietnamese, "target": english, "alignment": _turned(alignment)}
+            else:
+                row = {"source": english, "target": vietnamese, "alignment": alignment}
+            yield row | {"split": split}
+
+
+def _check_languages(name: str, known: tuple[str, ...], source: str, target: str) -> None:
+    if {source, target} != set(known):
+        raise UserError(
+            f"{name} has {' and '.join(known)}, not {source} and {target}; set data.source and data.target to these"
         )
-    return DatasetDict(splits)
 
 
 def _turned(links: str) -> str:
@@ -132,6 +140,7 @@ def _load_files(
 
 def _load_iwslt15(source: str, target: str, *, base: str) -> DatasetDict:
     """IWSLT'15 as the Stanford group serves it: tokenised, and escaped as in HTML; both are undone."""
+    _check_languages("iwslt15", ("en", "vi"), source, target)
     splits = {}
     for split, stem in _IWSLT_SPLITS.items():
         urls = [f"{base.rstrip('/')}/{stem}.{language}" for language in (source, target)]
@@ -171,6 +180,7 @@ def _load_opus100(
     endpoint: the hub's address (default: that of ``datasets``, which reads ``HF_ENDPOINT``). base: the folder of
     ``{config}/{split}-00000-of-00001.parquet``, in place of endpoint and repository.
     """
+    _check_languages(f"opus100 {config}", tuple(config.split("-")), source, target)
     base = base or f"{(endpoint or datasets.config.HF_ENDPOINT).rstrip('/')}/datasets/{repository}/resolve/main"
     splits = {}
     for split in ("train", "validation", "test"):
@@ -207,18 +217,22 @@ def _download(url: str) -> Path:
 
 
 def _build(
-    split: str, read: Callable[..., Iterator[dict[str, str]]], files: list[Path], arguments: dict[str, Any]
+    split: str,
+    read: Callable[..., Iterator[dict[str, str]]],
+    files: list[Path],
+    arguments: dict[str, Any],
+    features: Features = FEATURES,
 ) -> Dataset:
     """Run a reader into a dataset, or find the one that it made of the same bytes before."""
     for path in files:
         if not path.is_file():
             raise UserError(f"there is no file {path}")
-    contents = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    contents = [_digest(path) for path in files]
     try:
         with quiet():
             dataset = Dataset.from_generator(
                 _rows,
-                features=FEATURES,
+                features=features,
                 split=datasets.NamedSplit(split),
                 gen_kwargs={"read": read, "arguments": arguments, "made_of": " ".join([*contents, _code()])},
             )
@@ -229,6 +243,11 @@ def _build(
     return dataset
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _rows(
     read: Callable[..., Iterator[dict[str, str]]], arguments: dict[str, Any], made_of: str
 ) -> Iterator[dict[str, str]]:
@@ -236,14 +255,14 @@ def _rows(
 
     No argument may be a list: ``from_generator`` would take it for shards and run the reader once for each.
     """
-    for pair in read(**arguments):
-        yield {side: normalise(line) for side, line in pair.items()}
+    for row in read(**arguments):
+        yield {column: normalise(text) for column, text in row.items()}
 
 
 @cache
 def _code() -> str:
-    """A hash of whatever else shapes the rows: this code, and the tables of Unicode."""
-    digest = hashlib.sha256(unicodedata.unidata_version.encode())
-    for module in (text.__file__, readers.__file__, __file__):
-        digest.update(Path(module).read_bytes())
+    """A hash of whatever else shapes the rows: this folder's code, the detokeniser, and the tables of Unicode."""
+    digest = hashlib.sha256(f"{unicodedata.unidata_version} {sacremoses.__version__}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from seq2seq.data.grammar_words import Entry, held_out
+from seq2seq.data.grammar_words import Entry, partners
 
 
 class Token(NamedTuple):
@@ -20,7 +20,7 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class Phrase:
-    """A piece of the two sentences. `used` are names of entries and constructions, `agreement` is I, you, sg or pl."""
+    """A piece of the two sentences. `used` are names of entries and constructions, `agreement` is I, sg or pl."""
 
     english: list[Token]
     vietnamese: list[Token]
@@ -59,7 +59,9 @@ class State:
         self.random = random.Random(seed)
         self.node = 0
         self.testing = False
-        self.wealth = 0.3
+        self.wealth = 0.3  # chance of an optional part
+        self.timeless = False  # whether the clause in the making may not name its time
+        self.speakers: set[str] = set()  # pronouns of the clause in the making
         self.set_addressee("tôi", "bạn", "")
 
     def set_addressee(self, first: str, second: str, unnamed: str) -> None:
@@ -87,14 +89,12 @@ class State:
                 return item
         return table[-1][1]
 
-    def partner(self, first: Entry, entries: list[Entry], swap: bool = False) -> Entry | None:
+    def partner(self, first: Entry, entries: tuple[Entry, ...], swap: bool = False) -> Entry | None:
         """An entry to combine with `first`: never a held-out one in training, often one when the test is made."""
-        test = [(held_out(entry, first) if swap else held_out(first, entry)) for entry in entries]
-        if self.testing and any(test) and self.chance(0.4):
-            return self.pick([entry for entry, held in zip(entries, test, strict=True) if held])
-        if self.testing:
-            return self.pick(entries)
-        allowed = [entry for entry, held in zip(entries, test, strict=True) if not held]
+        held = partners(first, entries, swap, True) if self.testing else ()
+        if held and self.chance(0.4):
+            return self.pick(held)
+        allowed = entries if self.testing else partners(first, entries, swap, False)
         return self.pick(allowed) if allowed else None
 
     def build(self, name: str, english: str, vietnamese: str, agreement: str = "sg", **parts: Phrase) -> Phrase:
@@ -161,7 +161,5 @@ def realise(phrase: Phrase) -> tuple[str, str, str]:
     places: dict[int, list[int]] = {}
     for position, node in enumerate(vietnamese_nodes):
         places.setdefault(node, []).append(position)
-    links = [
-        f"{i}-{j}" for i, node in enumerate(english_nodes) if node for j in places.get(node, ())
-    ]
+    links = [f"{i}-{j}" for i, node in enumerate(english_nodes) if node for j in places.get(node, ())]
     return " ".join(_articles(english)), " ".join(vietnamese), " ".join(links)

@@ -5,16 +5,15 @@ kept for the test split.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 
 from seq2seq.data import grammar_lexicon as lexicon
 
-VOWELS = "aeiou"
-DOUBLING = {"stop", "cut", "get", "put", "run", "swim", "plan", "begin", "forget", "hug", "admit", "sit"}
-IRREGULAR_DEGREES = {"far": ("farther", "farthest")}
+DOUBLING = {"stop", "cut", "get", "put", "run", "swim", "plan", "begin", "forget", "hug", "admit", "beg", "travel"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One lexical entry: a meaning with its English forms and its Vietnamese word.
 
@@ -29,7 +28,8 @@ class Entry:
     index: int
     forms: tuple[str, ...] = ()
     extra: str = ""
-    particle: str = field(default="")  # the English word that follows the verb: "wait for"
+    particle: str = ""  # the English word that follows the verb: "wait for"
+    stative: bool = False  # a verb like "know", for which there is no asking, trying or progressive
 
 
 def rows(block: str) -> list[tuple[tuple[str, ...], list[str]]]:
@@ -78,45 +78,50 @@ def past(verb: str) -> str:
 
 def degrees(adjective: str) -> tuple[str, str]:
     """Comparative and superlative; empty strings where English says "more" and "most"."""
+    if adjective in ("sour", "strange"):
+        return "", ""
     if len(re.findall(r"[aeiouy]+", re.sub(r"e$", "", adjective))) == 1 and not adjective.endswith("ed"):
         stem = adjective
         if re.search(r"[^aeiou][aeiou][^aeiouwxy]$", adjective):
             stem = adjective + adjective[-1]
         stem = stem.removesuffix("e")
         return stem + "er", stem + "est"
-    if adjective.endswith("y") and len(adjective) < 8:
+    if adjective == "clever":
+        return "cleverer", "cleverest"
+    if adjective.endswith("y") and len(adjective) < 9:
         return adjective[:-1] + "ier", adjective[:-1] + "iest"
     return "", ""
 
 
-def _nouns() -> list[Entry]:
+def _nouns() -> tuple[Entry, ...]:
     result = []
     for index, (kinds, (english, classifier, vietnamese)) in enumerate(rows(lexicon.NOUNS)):
         singular, _, irregular = english.partition("/")
         forms = (irregular or plural(singular),)
         result.append(Entry(f"noun {singular}", kinds, singular, vietnamese, index, forms, classifier))
-    return result
+    return tuple(result)
 
 
-def _verbs(block: str, kind: str) -> list[Entry]:
+def _verbs(block: str, kind: str) -> tuple[Entry, ...]:
     result = []
     for index, (kinds, fields) in enumerate(rows(block)):
         english, _, particle = fields[0].partition("+")
         base, *forms = english.split("/")
+        stative, base = base.endswith("~"), base.rstrip("~")
         forms = tuple(forms) or (past(base), past(base))
         passive = fields[2] if len(fields) > 2 else ""
-        name = f"{kind} {fields[0].split('/')[0]} {particle} = {fields[1]}".replace("  ", " ")
-        result.append(Entry(name, kinds, base, fields[1], index, forms, passive, particle))
-    return result
+        name = f"{kind} {base} {particle} = {fields[1]}".replace("  ", " ")
+        result.append(Entry(name, kinds, base, fields[1], index, forms, passive, particle, stative))
+    return tuple(result)
 
 
-def _plain(block: str, kind: str) -> list[Entry]:
+def _plain(block: str, kind: str) -> tuple[Entry, ...]:
     result = []
     for index, (kinds, (english, vietnamese, *extra)) in enumerate(rows(block)):
         forms = degrees(english) if kind == "adjective" else ()
         name = f"{kind} {english} = {vietnamese}"
         result.append(Entry(name, kinds, english, vietnamese, index, forms, extra[0] if extra else ""))
-    return result
+    return tuple(result)
 
 
 NOUNS = _nouns()
@@ -136,9 +141,16 @@ THINGS = ("furniture", "tool", "machine", "vehicle", "clothes", "hat", "jewel", 
 HUMANS = ("job", "people")
 
 
-def of_kind(entries: list[Entry], *kinds: str) -> list[Entry]:
+@cache
+def of_kind(entries: tuple[Entry, ...], *kinds: str) -> tuple[Entry, ...]:
     """The entries that belong to any of these kinds, in the lexicon's order."""
-    return [entry for entry in entries if any(kind in entry.kinds for kind in kinds)]
+    return tuple(entry for entry in entries if any(kind in entry.kinds for kind in kinds))
+
+
+@cache
+def volitional(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The verbs that somebody can be asked to do."""
+    return tuple(entry for entry in entries if not entry.stative)
 
 
 def lexical_entries() -> set[str]:
@@ -150,3 +162,9 @@ def lexical_entries() -> set[str]:
 def held_out(first: Entry, second: Entry) -> bool:
     """True for the combinations (adjective and noun, verb and object) that only the test split may contain."""
     return (first.index * 7 + second.index * 5) % 12 == 3
+
+
+@cache
+def partners(first: Entry, entries: tuple[Entry, ...], swap: bool, held: bool) -> tuple[Entry, ...]:
+    """The entries whose combination with `first` is, or is not, held out. `swap`: `first` is the second of the pair."""
+    return tuple(e for e in entries if (held_out(e, first) if swap else held_out(first, e)) == held)

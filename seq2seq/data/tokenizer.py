@@ -49,6 +49,8 @@ class Tokenizer:
 
     def __init__(self, model: bytes) -> None:
         """model: the bytes of a trained SentencePiece model. Raises ValueError where it is none of ours."""
+        if not model:
+            raise ValueError("no bytes are no SentencePiece model")
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except (RuntimeError, TypeError) as error:

@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.data.text import normalise, words
@@ -33,6 +33,7 @@ def test_what_nobody_sees_is_removed(line, expected):
 
 
 @given(st.text(st.characters(codec=None)))
+@settings(deadline=None)
 def test_normalising_twice_changes_nothing_and_gives_one_writable_line(line):
     once = normalise(line)
     assert normalise(once) == once

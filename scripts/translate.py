@@ -1,0 +1,117 @@
+"""Translate lines of text with a trained model: one line out for each line in."""
+
+import json
+import logging
+import os
+import sys
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from seq2seq import cli
+from seq2seq.errors import UserError
+
+if TYPE_CHECKING:  # heavy: imported where they are used, so that --help answers at once
+    from seq2seq.translator import Translation, Translator
+
+log = logging.getLogger(__name__)
+
+USAGE = """
+Translate lines of text with a trained model: one line out for each line in, an empty line stays empty.
+
+  echo "The cat sleeps." | python scripts/translate.py checkpoint=runs/grammar/bahdanau/TIME
+  python scripts/translate.py checkpoint=RUN                          # type at a prompt; Ctrl-D ends
+  python scripts/translate.py checkpoint=RUN input=in.txt output=out.txt
+  python scripts/translate.py checkpoint=RUN input=in.txt nbest=5
+  python scripts/translate.py checkpoint=RUN input=in.txt format=json heatmap=pictures head=max
+
+Settings (files of conf/ explain each):
+  checkpoint=PATH      a run's folder (its best checkpoint) or a .ckpt file
+  input=FILE           UTF-8 text, one sentence a line; default standard input
+  output=FILE          default standard output
+  nbest=1              above 1: that many lines for each line in,
+                       NUMBER ||| TRANSLATION ||| SCORE, numbers from 0, best first; needs decoding.beam as large
+  format=text|json     json: an object a line with source, translation, score, finished, source_tokens, tokens,
+                       nbest, and attention[layer][head][target token][source token] (null without attention)
+  heatmap=DIR          a picture of the attention for each sentence, DIR/<line number>.png
+  layer=-1  head=mean  what the pictures show: a number from 0, or mean; head also max
+  decoding=beam|greedy decoding.beam=5  decoding.alpha=0.6  decoding.max_length=200  decoding.batch_tokens=8192
+  device=auto          auto, cpu, cuda:1
+  chunk=512            lines read before they are translated; 1 answers each line of a pipe at once
+"""
+MOST_PIECES = 200  # of either side in a picture: beyond it nobody can read the words
+
+
+def translate(settings: dict[str, Any]) -> dict[str, int]:
+    """Translate from plain settings (the keys of conf/translate.yaml). Gives the numbers of lines and pictures."""
+    source, target = settings["input"], settings["output"]
+    if not settings["checkpoint"]:
+        raise UserError("no checkpoint is named: checkpoint=PATH, a run's folder or a .ckpt file")
+    if settings["format"] not in ("text", "json"):
+        raise UserError(f"format={settings['format']}: choose text or json")
+    if settings["chunk"] < 1:
+        raise UserError(f"chunk={settings['chunk']}: give at least 1")
+    if source and not Path(source).exists():
+        raise UserError(f"input={source}: there is no such file")
+    if source and target and Path(target).exists() and Path(source).samefile(target):
+        raise UserError(f"output={target} is the input itself: name another file")
+
+    from seq2seq.translator import Translator
+
+    translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
+    with open(target, "wb") if target else nullcontext(sys.stdout.buffer) as out:
+        return _translate_lines(translator, settings, out)
+
+
+def _translate_lines(translator: "Translator", settings: dict[str, Any], out: BinaryIO) -> dict[str, int]:
+    """Read, translate and write a chunk at a time, so that input of any size needs the same memory."""
+    from seq2seq.data.readers import read_lines
+
+    typed = not settings["input"] and sys.stdin.isatty()
+    name = settings["input"] or "standard input"
+    lines = cli.typed_lines() if typed else read_lines(settings["input"] or os.dup(sys.stdin.fileno()), name)
+    attention = bool(settings["heatmap"]) or settings["format"] == "json"
+    most = 1 if typed else 64 if attention else settings["chunk"]  # weights are many times as large as the text
+    options = settings["decoding"] | {"nbest": settings["nbest"], "attention": attention}
+    counts = {"lines": 0, "heatmaps": 0}
+    while texts := list(islice(lines, min(most, settings["chunk"]))):
+        for translation in translator.translate(texts, **options):
+            out.write(_format(translation, counts["lines"], settings).encode())
+            counts["lines"] += 1
+            if settings["heatmap"] and translation.text:
+                counts["heatmaps"] += _draw(
+                    translation, counts["lines"], translator.settings["model"]["name"], settings
+                )
+        out.flush()
+    return counts
+
+
+def _format(translation: "Translation", number: int, settings: dict[str, Any]) -> str:
+    if settings["format"] == "json":
+        return json.dumps(translation.as_dict(), ensure_ascii=False) + "\n"
+    if settings["nbest"] > 1:
+        return "".join(f"{number} ||| {text} ||| {score:.6f}\n" for text, score in translation.nbest)
+    return f"{translation.text}\n"
+
+
+def _draw(translation: "Translation", number: int, model: str, settings: dict[str, Any]) -> bool:
+    """Draw the picture of line ``number`` if there can be one; else say why not, and give False."""
+    from seq2seq.evaluation.figures import figure_to_png
+    from seq2seq.translator import draw_attention
+
+    if translation.weights is None:
+        log.warning("model %s has no attention: there is nothing to draw", model)
+        settings["heatmap"] = None
+        return False
+    if max(translation.weights.shape[2:]) > MOST_PIECES:
+        log.warning("line %d: more than %d pieces, too long for a picture", number, MOST_PIECES)
+        return False
+    folder = Path(settings["heatmap"])
+    folder.mkdir(parents=True, exist_ok=True)
+    figure_to_png(draw_attention(translation, model, settings["layer"], settings["head"]), folder / f"{number:05}.png")
+    return True
+
+
+if __name__ == "__main__":
+    cli.run("translate", translate, USAGE, multirun=False)

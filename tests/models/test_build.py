@@ -1,0 +1,64 @@
+"""Models by name, their sizes, and dropout."""
+
+import pytest
+import torch
+from zoo import SETTINGS, build
+
+from seq2seq.errors import UserError
+from seq2seq.models import MODELS, build_model, count_parameters
+from seq2seq.models.dropout import Dropout, cpu_dropout
+
+
+def test_the_four_models_are_there():
+    assert list(MODELS) == ["rnn", "bahdanau", "luong", "transformer"]
+
+
+def test_unknown_names_and_keys_are_refused_in_one_line():
+    with pytest.raises(UserError, match="rnn, bahdanau, luong, transformer"):
+        build_model({"name": "os.system"}, 10, 10, True)
+    with pytest.raises(UserError, match="scoer"):
+        build_model(SETTINGS["luong"] | {"scoer": "dot"}, 10, 10, True)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_tied_matrices_count_once(name):
+    tied, free = build(name), build(name, tied=False)
+    size = tied.target_embedding.weight.numel()
+    assert count_parameters(free) - count_parameters(tied) == 2 * size  # source, target and output were one
+    assert tied.output.weight is tied.target_embedding.weight is tied.source_embedding.weight
+
+
+def test_separate_vocabularies_keep_separate_embeddings():
+    model = build_model(SETTINGS["bahdanau"], 30, 40, False)
+    assert model.source_embedding.weight.shape[0] == 30
+    assert model.output.weight is model.target_embedding.weight
+    assert model.project(torch.zeros(2, 12)).shape == (2, 40)
+
+
+def test_cpu_dropout_drops_at_its_rate_and_keeps_the_mean():
+    torch.manual_seed(0)
+    dropped = cpu_dropout(torch.ones(1000, 1001), 0.3)
+    zero = (dropped == 0).float().mean().item()
+    assert zero == pytest.approx(0.3, abs=2e-3)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=3e-3)
+    assert dropped.unique().numel() == 2
+    rows = (dropped == 0).float().mean(1)
+    assert rows.min() > 0.22  # no stretch without drops: neighbours are independent
+
+
+def test_dropout_follows_the_seed_and_is_off_in_evaluation():
+    layer, values = Dropout(0.5), torch.randn(7, 3)
+    torch.manual_seed(3)
+    first = layer(values)
+    torch.manual_seed(3)
+    assert torch.equal(layer(values), first)
+    assert not torch.equal(layer(values), first)
+    assert torch.equal(layer.eval()(values), values)
+
+
+def test_dropouts_gradient_is_its_mask():
+    torch.manual_seed(0)
+    values = torch.randn(50, requires_grad=True)
+    output = Dropout(0.25)(values)
+    output.sum().backward()
+    torch.testing.assert_close(values.grad, torch.where(output == 0, 0.0, output / values).detach())

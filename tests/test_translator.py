@@ -1,0 +1,184 @@
+import json
+import unicodedata
+
+import numpy as np
+import pytest
+import torch
+from tiny import ENGLISH, MODELS, tokenizers, write_run
+
+from seq2seq import translator as room
+from seq2seq.data.batching import source_batch
+from seq2seq.data.text import normalise
+from seq2seq.errors import UserError
+from seq2seq.evaluation.alignment import merge_pieces
+from seq2seq.models import build_model
+from seq2seq.models.interface import reduce_attention
+from seq2seq.translator import Translation, Translator, draw_attention
+
+LONG = " ".join(["cat chair city books"] * 40)
+LINES = [LONG, "", ENGLISH[0], "  \t\u200b ", ENGLISH[1], "late", ENGLISH[0], "\ufeff", "Đêm nay 🙂 ở 東京?"]
+OPTIONS = {"beam": 3, "max_length": 12}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def translator(request, tmp_path_factory) -> Translator:
+    return Translator.from_checkpoint(write_run(tmp_path_factory.mktemp("runs") / "run", request.param), "cpu")
+
+
+@pytest.fixture
+def transformer(tmp_path) -> Translator:
+    return Translator.from_checkpoint(write_run(tmp_path / "run", "transformer"), "cpu")
+
+
+def test_there_is_one_translation_for_each_line_in_order(translator):
+    found = translator.translate(LINES, **OPTIONS)
+    assert [one.source for one in found] == [normalise(line) for line in LINES]
+    assert [bool(one.text) for one in found] == [bool(one.source) for one in found]
+    assert translator.translate([]) == []
+
+
+def test_blank_lines_never_reach_the_model(translator, monkeypatch):
+    monkeypatch.setattr(room, "search", None)
+    texts = [one.text for one in translator.translate(["", " ", "\r"], nbest=2)]
+    assert texts == ["", "", ""]
+
+
+def test_a_line_is_translated_alone_as_in_company(translator):
+    together = translator.translate(LINES, **OPTIONS)
+    for batch_tokens in (1, 60):
+        for one, alone in zip(together, translator.translate(LINES, batch_tokens=batch_tokens, **OPTIONS), strict=True):
+            assert alone.text == one.text
+            assert alone.score == pytest.approx(one.score, rel=1e-3)
+
+
+def test_no_batch_is_over_its_budget_but_for_a_single_long_line(translator, monkeypatch):
+    shapes, search = [], room.search
+
+    def spy(model, source, *rest, **options):
+        shapes.append(source.shape)
+        return search(model, source, *rest, **options)
+
+    monkeypatch.setattr(room, "search", spy)
+    translator.translate(LINES, batch_tokens=200, **OPTIONS)
+    assert sum(rows for rows, _ in shapes) == sum(bool(normalise(line)) for line in LINES)
+    assert all(rows == 1 or rows * width * OPTIONS["beam"] <= 200 for rows, width in shapes)
+    assert max(rows for rows, _ in shapes) > 1
+    assert max(rows * width * OPTIONS["beam"] for rows, width in shapes) > 200
+
+
+def test_nbest_is_what_search_ranks_with_the_translation_first(translator):
+    for line, one in zip(ENGLISH, translator.translate(ENGLISH, beam=4, nbest=4, max_length=12), strict=True):
+        ids = tokenizers().source.encode([line])
+        (ranked,) = room.search(translator.model, *source_batch(ids), beam=4, nbest=4, max_length=12)
+        assert [text for text, _ in one.nbest] == tokenizers().target.decode([other.tokens for other in ranked])
+        assert [score for _, score in one.nbest] == pytest.approx([other.score for other in ranked], rel=1e-3)
+        assert one.nbest[0] == (one.text, one.score)
+
+
+def test_text_is_the_tokens_put_together(translator):
+    for one in translator.translate(ENGLISH, **OPTIONS):
+        ids = [tokenizers().target._processor.piece_to_id(token) for token in one.tokens if token != "</s>"]
+        assert tokenizers().target.decode([ids]) == [one.text]
+        assert one.finished == (one.tokens[-1] == "</s>")
+        assert one.source_tokens[-1] == "</s>"
+
+
+def test_both_spellings_of_a_letter_are_one_text(translator):
+    line = "Tiếng Việt ở đâu?"
+    composed, decomposed = translator.translate([line, unicodedata.normalize("NFD", line)], **OPTIONS)
+    assert composed.text == decomposed.text
+    assert composed.source_tokens == decomposed.source_tokens
+
+
+def test_weights_have_a_row_a_token_and_a_column_a_source_piece(translator):
+    for one in translator.translate(LINES, attention=True, **OPTIONS):
+        if isinstance(one.weights, np.ndarray):
+            assert one.weights.shape[2:] == (len(one.tokens), len(one.source_tokens))
+            np.testing.assert_allclose(one.weights.sum(-1), 1.0, atol=1e-5)
+        else:
+            assert translator.settings["model"]["name"] == "rnn" or not one.source
+    assert all(one.weights is None for one in translator.translate(LINES, **OPTIONS))
+
+
+def test_a_cut_off_translation_has_no_end_and_no_row_for_it(transformer):
+    (one,) = transformer.translate([LONG], beam=1, max_length=2, attention=True)
+    assert not one.finished
+    assert "</s>" not in one.tokens
+    assert one.weights.shape[2] == len(one.tokens) == 2
+
+
+def test_weights_are_the_same_alone_and_in_company(transformer):
+    together = transformer.translate(LINES, attention=True, **OPTIONS)
+    alone = transformer.translate([ENGLISH[0]], attention=True, **OPTIONS)[0]
+    np.testing.assert_allclose(together[2].weights, alone.weights, atol=1e-5)
+
+
+def test_a_checkpoint_stands_alone(tmp_path, monkeypatch):
+    run = write_run(tmp_path / "run", "luong")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    texts = [Translator.from_checkpoint(path).translate(ENGLISH)[1].text for path in (run, run / "checkpoints")]
+    assert texts[0] == texts[1]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_model_with_dropout_on_does_not_translate():
+    pair = tokenizers()
+    model = build_model(MODELS["luong"], len(pair.source), len(pair.target), pair.shared)
+    translator = Translator(model, pair)
+    with pytest.raises(RuntimeError, match="eval"):
+        translator.translate(ENGLISH)
+    model.eval()
+    assert len(translator.translate(ENGLISH, max_length=3)) == len(ENGLISH)
+
+
+@pytest.mark.parametrize(
+    "options", [{"beam": 0}, {"beam": 2.0}, {"nbest": 9}, {"max_length": 0}, {"batch_tokens": 0}, {"alpha": -1.0}]
+)
+def test_settings_without_a_sense_are_refused(transformer, options):
+    with pytest.raises(UserError, match=next(iter(options))):
+        transformer.translate(ENGLISH, **options)
+
+
+def test_a_device_that_is_not_there_is_named():
+    with pytest.raises(UserError, match="device=cuda:77"):
+        room.find_device("cuda:77")
+    with pytest.raises(UserError, match="device=toaster"):
+        room.find_device("toaster")
+
+
+def test_json_keeps_everything(transformer):
+    (one,) = transformer.translate([ENGLISH[0]], nbest=2, attention=True, **OPTIONS)
+    back = json.loads(json.dumps(one.as_dict()))
+    np.testing.assert_allclose(back["attention"], one.weights, atol=1e-6)
+    assert (back["source"], back["translation"], back["score"]) == (one.source, one.text, one.score)
+    assert (back["source_tokens"], back["tokens"]) == (one.source_tokens, one.tokens)
+    assert [(entry["text"], entry["score"]) for entry in back["nbest"]] == one.nbest
+
+
+def _labels(figure):
+    axes = figure.axes[0]
+    return [[label.get_text() for label in axis.get_ticklabels()] for axis in (axes.xaxis, axes.yaxis)]
+
+
+def test_a_picture_has_the_words_and_weights_of_the_layer_and_head_it_names():
+    random = np.random.default_rng(0)
+    weights = random.dirichlet(np.ones(4), size=(3, 2, 3)).astype(np.float32)  # (L, heads, T, S)
+    source, target = ["▁The", "▁ca", "t", "</s>"], ["▁Con", "▁mèo", "</s>"]
+    one = Translation("The cat", "Con mèo", source, target, -1.0, True, [("Con mèo", -1.0)], weights)
+    for layer, head in ((-1, "mean"), (0, 1), ("mean", "max")):
+        figure = draw_attention(one, "transformer", layer, head)
+        matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head)[0].numpy()
+        expected, *words = merge_pieces(matrix, source, target)
+        np.testing.assert_allclose(figure.axes[0].images[0].get_array(), expected, atol=1e-6)
+        assert _labels(figure) == words == [["The", "cat", "</s>"], ["Con", "mèo", "</s>"]]
+    assert "layer 1 of 3" in draw_attention(one, "transformer", 0, 1).get_suptitle()
+    assert "head 2 of 2" in draw_attention(one, "transformer", 0, 1).get_suptitle()
+
+
+@pytest.mark.parametrize("place", [{"layer": 3}, {"layer": "max"}, {"head": 2}, {"head": True}, {"head": "some"}])
+def test_a_layer_or_head_that_is_not_there_is_named(transformer, place):
+    (one,) = transformer.translate([ENGLISH[0]], attention=True, **OPTIONS)
+    with pytest.raises(UserError, match=f"{next(iter(place))}=.*0 to"):
+        draw_attention(one, "transformer", **place)
