@@ -58,8 +58,9 @@ def load_checkpoint(path: str | Path) -> Loaded:
     try:
         stored = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged or foreign file provokes
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UserError(f"{file}: not a readable checkpoint ({reason[:120]}): is the file complete and ours?") from error
+        raise UserError(
+            f"{file}: not a readable checkpoint ({type(error).__name__}): give a complete file that scripts/train.py wrote"
+        ) from error
     entry = stored.get(ENTRY) if isinstance(stored, dict) else None
     if not isinstance(entry, dict):
         raise UserError(f"{file}: a checkpoint, but of another program: give one that scripts/train.py wrote")

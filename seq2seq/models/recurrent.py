@@ -52,6 +52,8 @@ class Recurrence(nn.Module):
         self.drop = Dropout(dropout)
         sizes = [known + fed] + [hidden] * (layers - 1)
         self.stack = nn.ModuleList(CELLS[cell](size, hidden, batch_first=True) for size in sizes)
+        for kernel in self.stack:
+            _initialise(kernel, hidden)
 
     def sequence(self, inputs: Tensor, state: Hidden | None = None) -> tuple[Tensor, Hidden]:
         """inputs (B, T, known + fed) to outputs (B, T, H) and the state after the last column."""
@@ -124,6 +126,19 @@ class Recurrence(nn.Module):
         return (candidate + update * (hidden - candidate),)
 
 
+def _initialise(kernel: nn.LSTM | nn.GRU, hidden: int) -> None:
+    """Glorot for the inputs, an orthogonal matrix a gate for the recurrence (Saxe et al. 2014, arXiv 1312.6120), and
+    an LSTM's forget gate open at first (Jozefowicz et al. 2015): the state then carries far from the start."""
+    for gate in kernel.weight_ih_l0.detach().split(hidden):
+        nn.init.xavier_uniform_(gate)
+    for gate in kernel.weight_hh_l0.detach().split(hidden):
+        nn.init.orthogonal_(gate)
+    for bias in (kernel.bias_ih_l0, kernel.bias_hh_l0):
+        nn.init.zeros_(bias)
+    if isinstance(kernel, nn.LSTM):
+        nn.init.ones_(kernel.bias_ih_l0.detach()[hidden : 2 * hidden])
+
+
 class Encoder(nn.Module):
     """A (bidirectional) recurrent encoder without packing, so that the fused kernel runs at full speed.
 
@@ -131,7 +146,9 @@ class Encoder(nn.Module):
     before a real token, and what is computed at padding is read by nobody. Bahdanau 2014, A.2.1.
     """
 
-    def __init__(self, cell: str, embedding: int, hidden: int, layers: int, dropout: float, bidirectional: bool) -> None:
+    def __init__(
+        self, cell: str, embedding: int, hidden: int, layers: int, dropout: float, bidirectional: bool
+    ) -> None:
         super().__init__()
         if bidirectional and hidden % 2:
             raise UserError(f"model.hidden={hidden} must be even: a bidirectional encoder gives each direction half")
@@ -203,7 +220,7 @@ class RecurrentModel(Seq2Seq):
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """See ``Seq2Seq.encode``. ``summary`` is the sentence in one vector, (B, C)."""
-        embedded = self.drop(self.source_embedding(source))  # (B, S, E)
+        embedded = self._embed(self.source_embedding, source)  # (B, S, E)
         states, summary = self.encoder(embedded, lengths)  # (B, S, C), (B, C)
         mask = padding_mask(lengths, source.shape[1])  # (B, S)
         return Memory(self.drop(states), mask, summary=(summary,))
@@ -219,7 +236,12 @@ class RecurrentModel(Seq2Seq):
 
     def embed_target(self, target: Tensor) -> Tensor:
         """(…) ids to (…, E), with dropout."""
-        return self.drop(self.target_embedding(target))
+        return self._embed(self.target_embedding, target)
+
+    def _embed(self, table: nn.Embedding, ids: Tensor) -> Tensor:
+        """A table that serves the output projection has small entries; as inputs they get unit variance
+        (as in Vaswani 2017, §3.4)."""
+        return self.drop(table(ids) * table.embedding_dim**0.5)
 
     def project(self, features: Tensor) -> Tensor:
         """See ``Seq2Seq.project``."""

@@ -25,7 +25,9 @@ class RNNState(State):
 class RNN(RecurrentModel):
     """No attention anywhere: weights are None."""
 
-    def __init__(self, *vocabularies: Any, hidden: int, embedding: int, context_every_step: bool, **common: Any) -> None:
+    def __init__(
+        self, *vocabularies: Any, hidden: int, embedding: int, context_every_step: bool, **common: Any
+    ) -> None:
         fed = hidden if context_every_step else 0
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
         self.context_every_step = context_every_step

@@ -17,14 +17,14 @@ from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 from rich.console import Console
 
-from seq2seq.assess import Assessment, assess, corpus_from, save
-from seq2seq.checkpoint import load_checkpoint
+from seq2seq.assess import Assessment, assess, corpus_from, save, show
+from seq2seq.checkpoint import Loaded, load_checkpoint
 from seq2seq.data.corpora import fingerprint
 from seq2seq.data.datamodule import TranslationData
 from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.errors import UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure
-from seq2seq.evaluation.report import metrics, print_tables, write_json
+from seq2seq.evaluation.report import metrics, write_json
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
 from seq2seq.training.callbacks import LogLines, Pictures, ProgressBar, Scalars
@@ -90,7 +90,7 @@ def _run_folder(settings: dict[str, Any]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"run_dir={folder}: cannot be made ({error.strerror}): name a folder you can write to") from error
+        raise UserError(f"run_dir={folder}: {error.strerror}: name a folder that you can write to") from error
     return folder
 
 
@@ -165,7 +165,7 @@ def _duration(limit: Any) -> Any:
     parts = str(limit).split(":")
     if not all(part.isdigit() for part in parts) or len(parts) not in (3, 4):
         raise UserError(f"trainer.max_time={limit}: give minutes (25) or HH:MM:SS (quoted, '00:25:00')")
-    days, hours, minutes, seconds = (int(part) for part in (["0"] + parts)[-4:])
+    days, hours, minutes, seconds = (int(part) for part in ["0", *parts][-4:])
     return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
@@ -211,33 +211,29 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Traine
 
 
 def _test(
-    settings: dict[str, Any], folder: Path, corpus: Any, best: Any, report: dict[str, Any], trainer: Trainer
+    settings: dict[str, Any], folder: Path, corpus: Any, best: Loaded, report: dict[str, Any], trainer: Trainer
 ) -> dict[str, Any]:
-    """Translate the test split with the best checkpoint, write and print what came out."""
-    pairs = {name: len(split) for name, split in corpus.items()}
-    test: dict[str, Any] = {}
-    assessment: Assessment | None = None
+    """Translate the test split, if there is one, with the best checkpoint; write and print what came out."""
+    name = settings["model"]["name"]
+    assessment = None
     if "test" in corpus:
-        translator = Translator(best.model.to(trainer.strategy.root_device), best.tokenizers, trainer.strategy.root_device)
-        assessment = assess(translator, *(list(corpus["test"][side]) for side in ("source", "target")), settings["decoding"])
-        save(assessment, folder)
-        test = assessment.metrics()
+        translator = Translator(best.model, best.tokenizers, trainer.strategy.root_device)
+        texts = (list(corpus["test"][side]) for side in ("source", "target"))
+        assessment = assess(translator, *texts, settings["decoding"])
+        save(assessment, folder, name)
+        _show_on_board(trainer.logger, settings, assessment)
+        show(assessment, Console(width=100))
     result = metrics(
-        model=settings["model"]["name"],
+        model=name,
         parameters=count_parameters(best.model),
         data=settings["data"]["name"],
         fingerprint=fingerprint(corpus),
-        pairs=pairs,
+        pairs={split: len(rows) for split, rows in corpus.items()},
         train=report,
-        test=test,
+        test=assessment.metrics() if assessment else {},
     )
     write_json(folder / "metrics.json", result)
-    if assessment is None:
-        log.info("no test split: nothing was tested; the run is in %s", folder)
-        return result
-    _show_on_board(trainer.logger, settings, assessment)
-    print_tables(Console(width=100), assessment.scores, assessment.buckets, assessment.decoding_label)
-    log.info("done: %s", folder)
+    log.info("done: %s%s", folder, "" if assessment else " (no test split: nothing was tested)")
     return result
 
 
