@@ -59,7 +59,7 @@ def load_checkpoint(path: str | Path) -> Loaded:
         stored = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged or foreign file provokes
         raise UserError(
-            f"{file}: not a readable checkpoint ({type(error).__name__}): give a complete file that scripts/train.py wrote"
+            f"{file}: not a readable checkpoint ({type(error).__name__}): give a whole file that scripts/train.py wrote"
         ) from error
     entry = stored.get(ENTRY) if isinstance(stored, dict) else None
     if not isinstance(entry, dict):

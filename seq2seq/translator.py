@@ -178,22 +178,34 @@ def find_device(name: str) -> torch.device:
 
 
 def draw_attention(translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean") -> "Figure":
-    """Heatmap of one translation: source words along the top, target words down the side.
+    """``attention_heatmap`` of one translation. Raises ValueError for a translation without weights."""
+    if translation.weights is None:
+        raise ValueError("this translation has no attention weights")
+    return attention_heatmap(translation.weights, translation.source_tokens, translation.tokens, model, layer, head)
 
-    model: its name, for the title. layer: a number from 0 (-1 is the last) or ``mean``; head: a number, ``mean`` or
-    ``max``. Raises UserError for a layer or head that is not there, ValueError for a translation without weights.
+
+def attention_heatmap(
+    weights: np.ndarray,
+    source_tokens: Sequence[str],
+    tokens: Sequence[str],
+    model: str,
+    layer: int | str = -1,
+    head: int | str = "mean",
+) -> "Figure":
+    """Source words along the top, target words down the side; row t is the step that generates word t.
+
+    weights: (L, heads, T, S) between pieces. model: its name, for the title. layer: a number from 0 (-1 is the last)
+    or ``mean``; head: a number, ``mean`` or ``max``. Raises UserError for a layer or head that is not there.
     """
     from seq2seq.evaluation.figures import alignment_figure  # matplotlib is slow to import and seldom needed
 
-    if translation.weights is None:
-        raise ValueError("this translation has no attention weights")
-    layers, heads, *_ = translation.weights.shape
+    layers, heads, *_ = weights.shape
     _check_place("layer", layer, layers, ("mean",))
     _check_place("head", head, heads, ("mean", "max"))
-    matrix = reduce_attention(torch.from_numpy(translation.weights)[None], layer, head)[0].numpy()  # (T, S)
-    merged, sources, targets = merge_pieces(matrix, translation.source_tokens, translation.tokens)
+    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head)[0].numpy()  # (T, S)
+    merged, source_words, words = merge_pieces(matrix, source_tokens, tokens)
     title = caption(model, layer, head, end_shown=True, layers=layers, heads=heads)
-    return alignment_figure(merged, sources, targets, title)
+    return alignment_figure(merged, source_words, words, title)
 
 
 def _check_place(name: str, value: int | str, count: int, rules: tuple[str, ...]) -> None:

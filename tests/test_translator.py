@@ -33,7 +33,7 @@ def transformer(tmp_path) -> Translator:
 def test_there_is_one_translation_for_each_line_in_order(translator):
     found = translator.translate(LINES, **OPTIONS)
     assert [one.source for one in found] == [normalise(line) for line in LINES]
-    assert [bool(one.text) for one in found] == [bool(one.source) for one in found]
+    assert [one.text for one in found if not one.source] == ["", "", ""]
     assert translator.translate([]) == []
 
 

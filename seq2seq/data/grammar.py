@@ -20,12 +20,12 @@ from seq2seq.errors import UserError
 
 # Source length in words: from, to, share of the training and of the test sentences.
 BUCKETS = (
-    (3, 9, 0.32),
-    (10, 19, 0.30),
-    (20, 29, 0.15),
-    (30, 39, 0.10),
-    (40, 49, 0.07),
-    (50, 65, 0.06),
+    (3, 9, 0.55),
+    (10, 19, 0.22),
+    (20, 29, 0.09),
+    (30, 39, 0.06),
+    (40, 49, 0.04),
+    (50, 65, 0.04),
 )
 
 
@@ -76,7 +76,7 @@ def _fill(g: State, quotas: list[int], seen: set[str]) -> list[Sentence]:
 
 
 def generate_sentences(
-    seed: int = 0, train: int = 16000, validation: int = 500, test: int = 1000
+    seed: int = 0, train: int = 20000, validation: int = 500, test: int = 1000
 ) -> dict[str, list[Sentence]]:
     """Like `generate`, with the record of what each sentence was made of."""
     for name, size in (("train", train), ("validation", validation), ("test", test)):
@@ -96,7 +96,7 @@ def generate_sentences(
     }
 
 
-def generate(seed: int = 0, train: int = 16000, validation: int = 500, test: int = 1000) -> dict[str, list[Pair]]:
+def generate(seed: int = 0, train: int = 20000, validation: int = 500, test: int = 1000) -> dict[str, list[Pair]]:
     """The corpus: splits train, validation and test, each of the given number of pairs.
 
     Train has more short sentences than long ones; validation and test have a sixth in each of six buckets of source

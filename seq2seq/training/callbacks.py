@@ -11,10 +11,8 @@ from lightning.pytorch.callbacks import RichProgressBar
 
 from seq2seq.data.batching import Batch, source_batch
 from seq2seq.decoding.scoring import forced_attention
-from seq2seq.evaluation.alignment import caption, merge_pieces
-from seq2seq.evaluation.figures import alignment_figure
-from seq2seq.models.interface import reduce_attention
 from seq2seq.symbols import EOS
+from seq2seq.translator import attention_heatmap
 
 log = logging.getLogger(__name__)
 
@@ -126,13 +124,9 @@ class Pictures(Callback):
         attention = forced_attention(module.model, ids.to(module.device), lengths.to(module.device), [target_ids])
         if attention.cross is None:
             return None
-        weights = reduce_attention(attention.cross)[0].float().cpu().numpy()  # (T, S)
-        matrix, source_words, target_words = merge_pieces(
-            weights, pair.source.pieces([*source_ids, EOS]), pair.target.pieces([*target_ids, EOS])
-        )
-        name, (_, layers, heads, _, _) = module.settings["model"]["name"], attention.cross.shape
-        title = caption(name, end_shown=True, layers=layers, heads=heads)
-        return alignment_figure(matrix, source_words, target_words, title)
+        weights = attention.cross[0].float().cpu().numpy()  # (L, heads, T, S)
+        source_tokens, tokens = pair.source.pieces([*source_ids, EOS]), pair.target.pieces([*target_ids, EOS])
+        return attention_heatmap(weights, source_tokens, tokens, module.settings["model"]["name"])
 
 
 class ProgressBar(RichProgressBar):

@@ -100,6 +100,7 @@ def _log_to(path: Path) -> Iterator[None]:
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger().addHandler(handler)
+    logging.getLogger("seq2seq").setLevel(logging.INFO)
     try:
         yield
     finally:

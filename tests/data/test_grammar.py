@@ -96,7 +96,7 @@ def combinations(sentences) -> set[str]:
 
 def test_default_sizes_are_those_promised(corpus):
     assert {name: len(sentences) for name, sentences in corpus.items()} == {
-        "train": 16000,
+        "train": 20000,
         "validation": 500,
         "test": 1000,
     }
@@ -124,7 +124,7 @@ def test_test_split_has_a_sixth_in_each_length_bucket(corpus):
 def test_train_lengths_follow_the_shares(corpus):
     for low, high, share in BUCKETS:
         size = sum(low <= source_length(s.pair) <= high for s in corpus["train"])
-        assert size == pytest.approx(share * 16000, abs=1)
+        assert size == pytest.approx(share * 20000, abs=1)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
