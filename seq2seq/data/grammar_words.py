@@ -143,8 +143,14 @@ HUMANS = ("job", "people")
 
 @cache
 def of_kind(entries: tuple[Entry, ...], *kinds: str) -> tuple[Entry, ...]:
-    """The entries that belong to any of these kinds, in the lexicon's order."""
-    return tuple(entry for entry in entries if any(kind in entry.kinds for kind in kinds))
+    """The entries that belong to any of these kinds: the first of each line of the lexicon, then the second, …"""
+    chosen = [entry for entry in entries if any(kind in entry.kinds for kind in kinds)]
+    places: list[int] = []  # of each entry among those of its line
+    before: dict[tuple[str, ...], int] = {}
+    for entry in chosen:
+        places.append(before.get(entry.kinds, 0))
+        before[entry.kinds] = places[-1] + 1
+    return tuple(chosen[row] for row in sorted(range(len(chosen)), key=places.__getitem__))
 
 
 @cache
