@@ -48,7 +48,7 @@ def test_a_run_leaves_everything_it_promises(model, tmp_path):
         assert (run / name).stat().st_size > 0, name
     assert json.loads((run / "metrics.json").read_text("utf-8")) == json.loads(json.dumps(result))
     assert result["model"]["name"] == model
-    assert result["train"]["steps"] == 2  # one batch an epoch
+    assert (result["train"]["steps"], result["train"]["epochs"]) == (2, 2)  # one batch an epoch
     assert result["data"]["pairs"] == {"train": 4, "validation": 4, "test": 4}
     assert len((run / "test.hyp").read_text("utf-8").splitlines()) == len(tiny.ENGLISH)
     assert yaml.safe_load((run / "config.yaml").read_text("utf-8"))["model"]["name"] == model
@@ -62,7 +62,8 @@ def test_tensorboard_gets_every_tag_of_the_documentation(tmp_path):
     tags = board(tmp_path / "run").Tags()
     train = {f"train/{name}" for name in ("loss", "perplexity", "learning_rate", "gradient_norm", "tokens_per_second")}
     validation = {f"validation/{name}" for name in ("loss", "perplexity", "bleu", "chrf", "bleu_by_length/1-9")}
-    assert train | validation | {"test/bleu_vs_length"} <= set(tags["scalars"])
+    test = {"test/bleu_vs_length", "test/bleu", "test/chrf"}  # the last two for the HParams tab
+    assert train | validation | test == set(tags["scalars"])
     assert {"alignment/0", "alignment/1", "bleu_vs_length"} <= set(tags["images"])
     assert "translations/text_summary" in tags["tensors"]
 

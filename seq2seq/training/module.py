@@ -106,8 +106,10 @@ class TranslationModule(LightningModule):
         }
         for bucket in bleu_by_length(sources, self.translations, references, bootstrap=100):
             values[f"validation/bleu_by_length/{bucket.label}"] = bucket.bleu
-        # rank_zero_only is not set: every rank has the same values, and early stopping on each needs them
-        self.log_dict({key: torch.tensor(value) for key, value in values.items()}, batch_size=1)
+        # for callbacks that watch a value, on every rank; the logger gets the same without Lightning's extra tags
+        self.log_dict({key: torch.tensor(value) for key, value in values.items()}, batch_size=1, logger=False)
+        if self.logger is not None:
+            self.logger.log_metrics(values, step=self.global_step)
 
     def progress(self) -> float:
         """Share of the run that is done, by whichever of its limits (steps, epochs, time) is nearest to its end."""

@@ -64,7 +64,7 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
         best = load_checkpoint(folder)
         report = {
             "seconds": seconds,
-            "epochs": trainer.current_epoch,
+            "epochs": round(trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches, 2),
             "steps": trainer.global_step,
             "tokens_per_second": scalars.speed,
             "best_step": best.step,
