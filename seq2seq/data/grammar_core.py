@@ -77,13 +77,14 @@ class State:
         return self.random.random() < self.wealth * share
 
     def pick(self, items):
-        """One of a sequence; of lexical entries the earlier ones more often, since words are not equally frequent.
+        """One of a sequence; of many lexical entries the earlier ones more often: words are not equally frequent.
 
-        The square of a uniform number (exact everywhere, unlike a power) makes the density fall as 1/√rank.
+        The cube of a uniform number (products are exact everywhere, powers are not) makes the density fall as
+        rank to the power −2/3.
         """
-        if isinstance(items[0], Entry):
+        if len(items) > 7 and isinstance(items[0], Entry):
             uniform = self.random.random()
-            return items[int(len(items) * (uniform * uniform))]
+            return items[int(len(items) * (uniform * uniform * uniform))]
         return items[self.random.randrange(len(items))]
 
     def weighted(self, table):
