@@ -1,6 +1,8 @@
 """``scripts/train.py`` from settings to the run's folder, on a corpus of four pairs."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import tiny
@@ -16,7 +18,7 @@ from seq2seq.training.run import _duration, choose_precision
 from seq2seq.translator import Translator
 
 SMALL = [
-    *("data=files", "recipe=small", "trainer=cpu", "trainer.precision=32-true", "trainer.log_every=2"),
+    *("data=files", "recipe=small", "trainer.accelerator=cpu", "trainer.precision=32-true", "trainer.log_every=2"),
     *("trainer.max_epochs=2", "data.vocabulary_size=400", "training.examples=2", "model.hidden=16"),
     *("decoding.beam=2", "decoding.max_length=20", "training.warmup=2"),
 ]
@@ -126,6 +128,20 @@ def test_training_without_a_test_split_ends_without_scores(tmp_path):
         (tmp_path / "corpus" / f"test.{language}").unlink()
     result = tiny.load_script("train").train(given)
     assert result["test"] == {}
+
+
+@pytest.mark.long
+def test_two_processes_make_one_run_whose_validation_covers_every_sentence(tmp_path):
+    given = [f"data.dir={tiny.write_corpus(tmp_path / 'corpus')}", f"data.cache_dir={tmp_path / 'cache'}"]
+    command = [sys.executable, "scripts/train.py", *SMALL, "trainer=ddp", "trainer.accelerator=cpu", *given]
+    done = subprocess.run(
+        [*command, f"run_dir={tmp_path / 'run'}"], cwd=cli.CONF.parent, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run")] == ["run"]
+    result = json.loads((tmp_path / "run" / "metrics.json").read_text("utf-8"))
+    assert result["train"]["steps"] == 2
+    assert "validation BLEU" in (tmp_path / "run" / "train.log").read_text("utf-8")
 
 
 def test_a_schedule_that_is_not_there_is_one_line(tmp_path):

@@ -1,11 +1,12 @@
 """One run from settings to metrics: corpus, tokenizer, model, Lightning's trainer, test, and the run's folder."""
 
 import logging
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import yaml
 from lightning.pytorch import Trainer, seed_everything
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_only
 from rich.console import Console
 
 from seq2seq.assess import Assessment, assess, corpus_from, save, show
@@ -33,11 +35,13 @@ from seq2seq.translator import Translator
 
 log = logging.getLogger(__name__)
 
+_SHARED_FOLDER = "SEQ2SEQ_RUN_FOLDER"  # for the processes that Lightning starts on the other devices
+
 
 def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, Any]:
     """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``."""
     folder = _run_folder(settings)
-    with _log_to(folder / "train.log"):
+    with _log_to(folder / "train.log") if rank_zero_only.rank == 0 else nullcontext():
         seed_everything(settings["seed"], workers=True, verbose=False)
         _quiet_lightning()
         corpus = corpus_from(settings["data"])
@@ -45,7 +49,8 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
             if split not in corpus:
                 raise UserError(f"data={settings['data']['name']} has no {split} split: training needs one")
         tokenizers, model = _tokenizers_and_model(settings, corpus)
-        (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
+        if rank_zero_only.rank == 0:
+            (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
         data = _data_module(settings, corpus, tokenizers)
         module = TranslationModule(model, tokenizers, data.texts("validation"), settings)
         scalars = Scalars(settings["trainer"]["log_every"])
@@ -75,7 +80,15 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
 
 
 def _run_folder(settings: dict[str, Any]) -> Path:
-    """``run_dir``, else a new folder by data, model and time. A folder that holds a run already is refused."""
+    """``run_dir``, else a new folder by data, model and time. A folder that holds a run already is refused.
+
+    The processes of a run on several devices share the folder that the first of them found.
+    """
+    if rank_zero_only.rank != 0:
+        folder = settings["run_dir"] or os.environ.get(_SHARED_FOLDER)
+        if not folder:
+            raise UserError("run_dir is not set: processes that are started from outside need run_dir=PATH")
+        return Path(folder)
     if settings["run_dir"]:
         folder = Path(settings["run_dir"]).expanduser()
         if (folder / "checkpoints").exists():
@@ -91,6 +104,7 @@ def _run_folder(settings: dict[str, Any]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"run_dir={folder}: {error.strerror}: name a folder that you can write to") from error
+    os.environ[_SHARED_FOLDER] = str(folder)
     return folder
 
 
