@@ -47,7 +47,8 @@ def evaluate(settings: dict[str, Any]) -> dict[str, Any]:
     result = about | {"test": assessment.metrics()}
     if folder:
         data = about["data"]
-        save(assessment, folder, about["name"], data.get("split") or Path(data["source"] or data["reference"]).stem)
+        stem = data.get("split") or Path(data["source"] or data["reference"]).stem
+        save(assessment, folder, about["name"], stem, texts=not settings["hypothesis"])
         write_json(folder / "evaluation.json", result)
         log.info("written: %s", folder)
     show(assessment, Console(width=100))

@@ -57,8 +57,11 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     if source and target and Path(target).exists() and Path(source).samefile(target):
         raise UserError(f"output={target} is the input itself: name another file")
 
+    from seq2seq.decoding.search import check_search
     from seq2seq.translator import Translator
 
+    decoding = settings["decoding"]
+    check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], settings["nbest"])
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     with open(target, "wb") if target else nullcontext(sys.stdout.buffer) as out:
         return _translate_lines(translator, settings, out)

@@ -53,15 +53,19 @@ def show(assessment: Assessment, console: Console) -> None:
         console.print(scores_table(assessment.scores, assessment.decoding_label))
 
 
-def save(assessment: Assessment, folder: str | Path, name: str | None = None, split: str = "test") -> None:
+def save(
+    assessment: Assessment, folder: str | Path, name: str | None = None, split: str = "test", texts: bool = True
+) -> None:
     """Write ``<split>.hyp``, one hypothesis a line, and ``bleu_by_length.png``.
 
-    name: the curve's in the legend, such as the model's; None: how it was decoded.
+    name: the curve's in the legend, such as the model's; None: how it was decoded. texts: False leaves the hypotheses
+    out, for they came from a file.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    text = "".join(f"{hypothesis}\n" for hypothesis in assessment.hypotheses)
-    (folder / f"{split}.hyp").write_text(text, encoding="utf-8", newline="\n")
+    if texts:
+        text = "".join(f"{hypothesis}\n" for hypothesis in assessment.hypotheses)
+        (folder / f"{split}.hyp").write_text(text, encoding="utf-8", newline="\n")
     if assessment.buckets:
         curve = {name or assessment.decoding_label: assessment.buckets}
         figure_to_png(bleu_vs_length_figure(curve), folder / "bleu_by_length.png")

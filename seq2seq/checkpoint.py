@@ -37,14 +37,13 @@ def contents(settings: dict[str, Any], tokenizers: TokenizerPair) -> dict[str, A
     return {"version": VERSION, "settings": settings, "tokenizers": tokenizers.state()}
 
 
-def find_checkpoint(path: str | Path, prefer: str = "best") -> Path:
+def find_checkpoint(path: str | Path) -> Path:
     """A file as it is; a run's folder (or its ``checkpoints``) gives its ``best.ckpt``, else ``last.ckpt``."""
     path = Path(path).expanduser()
     if path.is_file():
         return path
-    other = "last" if prefer == "best" else "best"
     for folder in (path / "checkpoints", path):
-        for name in (prefer, other):
+        for name in ("best", "last"):
             if (folder / f"{name}.ckpt").is_file():
                 return folder / f"{name}.ckpt"
     if path.is_dir():

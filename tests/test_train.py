@@ -14,7 +14,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from seq2seq import cli
 from seq2seq.errors import UserError
-from seq2seq.training.run import _duration, choose_precision
+from seq2seq.training.settings import LIMITS, duration, precision
 from seq2seq.translator import Translator
 
 SMALL = [
@@ -144,20 +144,84 @@ def test_two_processes_make_one_run_whose_validation_covers_every_sentence(tmp_p
     assert "validation BLEU" in (tmp_path / "run" / "train.log").read_text("utf-8")
 
 
-def test_a_schedule_that_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="inverse_sqrt"):
-        tiny.load_script("train").train(settings(tmp_path, "training.schedule=noam"))
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        (["trainer.max_steps=1", "training.patience=1"], 1),
+        (["trainer.max_steps=5", "data.batch_tokens=32"], 5),
+        (["trainer.validate_every=50"], 2),
+        (["trainer.validate_every=2", "data.batch_tokens=32", "trainer.max_epochs=3"], 6),
+    ],
+)
+def test_the_last_step_is_validated_and_saved_wherever_a_limit_falls(given, step, tmp_path):
+    result = tiny.load_script("train").train(settings(tmp_path, *given))
+    run = tmp_path / "run"
+    if "data.batch_tokens=32" not in given:
+        assert result["train"]["steps"] == step
+    steps = [event.step for event in board(run).Scalars("validation/bleu")]
+    assert steps[-1] == result["train"]["steps"]
+    assert len(steps) == len(set(steps))
+    last = torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == result["train"]["steps"]
+
+
+def test_the_best_checkpoint_is_the_one_with_the_highest_bleu_and_evaluation_finds_that_bleu(tmp_path):
+    more = ("trainer.max_epochs=12", "training.learning_rate=0.02", "data.batch_tokens=32", "decoding=greedy")
+    result = tiny.load_script("train").train(settings(tmp_path, *more))
+    events = board(tmp_path / "run").Scalars("validation/bleu")
+    best = max(events, key=lambda event: (event.value, -event.step))
+    assert best.value > 0
+    assert result["train"]["best_step"] == best.step
+    # dev and test of this corpus are the same sentences
+    assert result["test"]["bleu"] == pytest.approx(best.value, abs=1e-3)
+
+
+def test_early_stopping_ends_a_run_that_gets_no_better(tmp_path):
+    more = ("training.patience=2", "training.learning_rate=0.0", "trainer.max_epochs=50")
+    result = tiny.load_script("train").train(settings(tmp_path, *more))
+    assert result["train"]["epochs"] == 3  # the first validation, and two that were no better
+
+
+def test_a_run_that_diverges_says_so(tmp_path):
+    with pytest.raises(UserError, match=r"diverged at step \d+.*learning_rate"):
+        tiny.load_script("train").train(
+            settings(tmp_path, "training.learning_rate=1e38", "training.warmup=0", "trainer.max_epochs=20")
+        )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("trainer.precision=3", "trainer.devices=0", "trainer.strategy=telepathy", "trainer.accumulate=0"),
+        *("trainer.validate_every=3.5", "trainer.max_steps=0", "trainer.max_time=soon", "model.dropout=1.5"),
+        *("model.layers=0", "seed=-1", "training.learning_rate=-1.0", "training.schedule=noam"),
+        *("decoding.beam=0", "decoding.alpha=-1.0", "data.batch_tokens=1"),
+    ],
+)
+def test_what_cannot_be_is_one_line_before_anything_is_trained(wrong, tmp_path):
+    with pytest.raises(UserError) as caught:
+        tiny.load_script("train").train(settings(tmp_path, wrong))
+    assert wrong.partition("=")[0].rpartition(".")[2] in str(caught.value) or "trainer.*" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_limits_name_settings_that_there_are(tmp_path):
+    known = [settings(tmp_path, f"model={model}") for model in ("bahdanau", "transformer")]
+    for key in LIMITS:
+        group, _, name = key.rpartition(".")
+        assert any(name in (one[group] if group else one) for one in known), key
 
 
 def test_durations_are_minutes_or_clock_times():
-    assert _duration(25).total_seconds() == 1500
-    assert _duration("01:00:05").total_seconds() == 3605
-    assert _duration("2:01:00:05").total_seconds() == 2 * 86400 + 3605
-    assert _duration(None) is None
+    assert duration(25).total_seconds() == 1500
+    assert duration("01:00:05").total_seconds() == 3605
+    assert duration("2:01:00:05").total_seconds() == 2 * 86400 + 3605
+    assert duration(None) is None
     with pytest.raises(UserError, match="HH:MM:SS"):
-        _duration("soon")
+        duration("soon")
 
 
 def test_a_named_precision_is_taken_as_it_is():
-    assert choose_precision("64-true", "cpu") == "64-true"
-    assert choose_precision("auto", "cpu") in ("32-true", "bf16-mixed")
+    assert precision("64-true", "cpu") == "64-true"
+    assert precision("auto", "cpu") in ("32-true", "bf16-mixed")

@@ -36,8 +36,8 @@ def load_corpus(name: str, *, source: str = "en", target: str = "vi", **settings
     """Load a corpus as splits train, validation and test, as far as it has them.
 
     name: ``grammar`` (settings of ``grammar.generate``; has a third column ``alignment``), ``files`` (``dir``, or
-    ``train``, ``dev``, ``test``), ``iwslt15`` (``base``), ``opus100`` (``repository``, ``config``, ``endpoint`` or
-    ``base``). source, target: language codes, in either direction.
+    ``train``, ``dev``, ``test``), ``iwslt15`` (``base``), ``opus100`` (``base``).
+    source, target: language codes, in either direction.
     Raises UserError for a corpus, file, line, column or address that is not as it should be.
     """
     loaders = {"grammar": _load_grammar, "files": _load_files, "iwslt15": _load_iwslt15, "opus100": _load_opus100}
@@ -170,21 +170,16 @@ def _load_opus100(
     source: str,
     target: str,
     *,
-    repository: str = "Helsinki-NLP/opus-100",
-    config: str = "en-vi",
-    endpoint: str | None = None,
-    base: str | None = None,
+    base: str,
 ) -> DatasetDict:
-    """OPUS-100 (Zhang et al. 2020, arXiv 2004.11867) as parquet files of the Hugging Face hub.
+    """OPUS-100 (Zhang et al. 2020, arXiv 2004.11867), English–Vietnamese, as parquet files of the Hugging Face hub.
 
-    endpoint: the hub's address (default: that of ``datasets``, which reads ``HF_ENDPOINT``). base: the folder of
-    ``{config}/{split}-00000-of-00001.parquet``, in place of endpoint and repository.
+    base: the folder of ``en-vi/{train,validation,test}-00000-of-00001.parquet``.
     """
-    _check_languages(f"opus100 {config}", tuple(config.split("-")), source, target)
-    base = base or f"{(endpoint or datasets.config.HF_ENDPOINT).rstrip('/')}/datasets/{repository}/resolve/main"
+    _check_languages("opus100 en-vi", ("en", "vi"), source, target)
     splits = {}
     for split in ("train", "validation", "test"):
-        path = _download(f"{base.rstrip('/')}/{config}/{split}-00000-of-00001.parquet")
+        path = _download(f"{base.rstrip('/')}/en-vi/{split}-00000-of-00001.parquet")
         splits[split] = _build(
             split,
             readers.read_table,

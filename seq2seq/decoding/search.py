@@ -95,7 +95,7 @@ class _History:
         return [[ids[:size] for ids, size in zip(*row, strict=True)] for row in rows]
 
 
-def _check(beam: int, alpha: float, max_length: int, nbest: int) -> None:
+def check_search(beam: int, alpha: float, max_length: int, nbest: int) -> None:
     if beam < 1:
         raise UserError(f"beam is {beam}: give at least 1 (1 is greedy search)")
     if not 1 <= nbest <= beam:
@@ -241,7 +241,7 @@ def search(
     Raises UserError for settings that make no sense (a negative alpha would make the bound that ends the
     search wrong) and for a model whose logits are not numbers.
     """
-    _check(beam, alpha, max_length, nbest)
+    check_search(beam, alpha, max_length, nbest)
     if len(source) == 0:
         return []
     memory = model.encode(source, lengths)

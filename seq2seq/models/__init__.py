@@ -23,7 +23,7 @@ def build_model(settings: dict[str, Any], source_vocabulary: int, target_vocabul
         raise UserError(f"model name {name!r} is unknown: choose one of {', '.join(MODELS)}")
     try:
         return MODELS[name](source_vocabulary, target_vocabulary, shared, **options)
-    except TypeError as error:
+    except (TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
         raise UserError(f"settings of model {name} do not fit: {error}") from error
 
 

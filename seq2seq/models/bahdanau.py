@@ -2,8 +2,8 @@
 
 Bahdanau et al. 2014, arXiv 1409.0473, §3.1 and A.2.2. At step t the **previous** state looks at the source,
 eₜⱼ = v·tanh(W₁ sₜ₋₁ + W₂ hⱼ), and the context cₜ = Σⱼ αₜⱼ hⱼ goes **into** the cell: sₜ = f(sₜ₋₁, yₜ₋₁, cₜ).
-Row t of the weights therefore belongs to the word being generated. The paper's deep output reads sₜ, yₜ₋₁ and cₜ
-(A.2.2); here with tanh where the paper has maxout. Legend as in ``recurrent.py``; K beam, N = B·K.
+Row t of the weights therefore belongs to the word being generated. A deep output reads sₜ, yₜ₋₁ and cₜ (eq. 4), here
+with one tanh layer where the paper (A.2.2) has maxout. Legend as in ``recurrent.py``; K beam, N = B·K.
 """
 
 from dataclasses import dataclass

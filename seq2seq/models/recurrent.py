@@ -226,8 +226,8 @@ class RecurrentModel(Seq2Seq):
         return Memory(self.drop(states), mask, summary=(summary,))
 
     def first_hidden(self, memory: Memory) -> Hidden:
-        """The decoder's first state, s₀ = tanh(W · summary) (Bahdanau 2014, A.2.2), for each layer; an LSTM's cell
-        starts from a linear map of the same vector."""
+        """The decoder's first state, s₀ = tanh(W · summary), for each layer; an LSTM's cell starts from a linear map
+        of the same vector. Bahdanau 2014, A.2.2, has the backward state alone, Luong 2015 copies the last states."""
         layers = self.bridge(memory.summary[0]).float().chunk(self.recurrence.layers, -1)
         return tuple(
             tuple(part if index else part.tanh() for index, part in enumerate(layer.split(self.recurrence.hidden, -1)))

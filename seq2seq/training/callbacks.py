@@ -17,10 +17,25 @@ from seq2seq.translator import attention_heatmap
 log = logging.getLogger(__name__)
 
 
-class Scalars(Callback):
-    """``train/*`` every ``every`` optimiser steps, each the mean over the tokens since the last point.
+class LastValidation(Callback):
+    """A run's last weights are validated, and so saved, wherever in an epoch its limit of steps or epochs falls.
 
-    ``train/loss`` is what is optimised (smoothed); ``train/perplexity`` comes from the plain likelihood.
+    Lightning validates a run that is told to stop, but not one that comes to its end between two validations.
+    """
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Batch, index: int
+    ) -> None:
+        last = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+        if trainer.global_step == trainer.max_steps or (last and trainer.current_epoch + 1 == trainer.max_epochs):
+            trainer.should_stop = True
+
+
+class Scalars(Callback):
+    """``train/*`` every ``every`` optimiser steps.
+
+    ``train/loss`` is what is optimised (smoothed), ``train/perplexity`` comes from the plain likelihood; both are means
+    over the first device's tokens since the last point. ``train/gradient_norm`` is the last step's, before clipping.
     ``train/tokens_per_second`` counts real source and target pieces over training time, validation apart.
     """
 
@@ -44,8 +59,9 @@ class Scalars(Callback):
     def on_validation_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._stop_clock()
 
-    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
-        self._since = time.perf_counter()
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Batch, index: int) -> None:
+        if self._since is None:  # the first batch after a validation, its pictures and its checkpoints
+            self._since = time.perf_counter()
 
     def on_train_batch_end(
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Batch, index: int
@@ -135,7 +151,7 @@ class ProgressBar(RichProgressBar):
     def get_metrics(self, trainer: Trainer, module: LightningModule) -> dict[str, Any]:
         """What stands at the end of the bar."""
         shown = super().get_metrics(trainer, module)
-        return {key: value for key, value in shown.items() if key in ("loss", "tokens/s", "validation/bleu")}
+        return {key: value for key, value in shown.items() if key in ("loss", "tokens/s")}
 
 
 class LogLines(Callback):

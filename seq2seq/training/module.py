@@ -15,12 +15,13 @@ from seq2seq import checkpoint
 from seq2seq.data.batching import Batch
 from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.decoding.search import search
+from seq2seq.errors import UserError
 from seq2seq.evaluation.bleu import score
 from seq2seq.evaluation.length import bleu_by_length
 from seq2seq.models.interface import Seq2Seq
 from seq2seq.symbols import PAD
 from seq2seq.training.loss import smoothed_cross_entropy
-from seq2seq.training.schedules import check_schedule, learning_rate_factor
+from seq2seq.training.schedules import learning_rate_factor
 
 
 class TranslationModule(LightningModule):
@@ -38,7 +39,6 @@ class TranslationModule(LightningModule):
         settings: the run's, plain types; ``settings["training"]`` is read here and all of it is stored.
         """
         super().__init__()
-        check_schedule(settings["training"]["schedule"])
         self.model, self.tokenizers, self.settings = model, tokenizers, settings
         self.options = settings["training"]
         self.sources, self.references = validation_texts
@@ -70,6 +70,11 @@ class TranslationModule(LightningModule):
         """Clip by the global norm, and keep the norm for ``train/gradient_norm``."""
         limit = self.options["clip"] or math.inf
         self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        if not self.gradient_norm.isfinite() and self.trainer.precision != "16-mixed":  # whose scaler skips such steps
+            raise UserError(
+                f"training diverged at step {self.global_step}: the gradient is not a number; "
+                "lower training.learning_rate, or raise training.warmup"
+            )
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last validation."""
@@ -80,7 +85,8 @@ class TranslationModule(LightningModule):
         """Plain likelihood of the references, and greedy translations."""
         _, nll = self.loss(batch, 0.0)
         self._nll += torch.tensor([float(nll), float(batch.tokens)], dtype=torch.float64)
-        found = search(self.model, batch.source, batch.source_lengths, beam=1, alpha=0.0)
+        with torch.autocast(self.device.type, enabled=False):  # in fp32, as evaluation does
+            found = search(self.model, batch.source, batch.source_lengths, beam=1, alpha=0.0)
         self._decoded += zip(batch.rows.tolist(), [best[0].tokens for best in found], strict=True)
 
     def on_validation_epoch_end(self) -> None:
@@ -106,8 +112,9 @@ class TranslationModule(LightningModule):
         }
         for bucket in bleu_by_length(sources, self.translations, references, bootstrap=100):
             values[f"validation/bleu_by_length/{bucket.label}"] = bucket.bleu
-        # for callbacks that watch a value, on every rank; the logger gets the same without Lightning's extra tags
-        self.log_dict({key: torch.tensor(value) for key, value in values.items()}, batch_size=1, logger=False)
+        # for callbacks that watch a value, the same on every rank; the logger gets it without Lightning's extra tags
+        watched = {key: torch.tensor(value) for key, value in values.items()}
+        self.log_dict(watched, batch_size=1, logger=False, sync_dist=True)
         if self.logger is not None:
             self.logger.log_metrics(values, step=self.global_step)
 
@@ -123,7 +130,8 @@ class TranslationModule(LightningModule):
         for callback in trainer.callbacks:
             if isinstance(callback, Timer) and callback.time_remaining() is not None:
                 elapsed = callback.time_elapsed()
-                shares.append(elapsed / max(1e-9, elapsed + callback.time_remaining()))
+                share = elapsed / max(1e-9, elapsed + callback.time_remaining())
+                shares.append(trainer.strategy.broadcast(share) if trainer.world_size > 1 else share)  # one clock
         return max(shares)
 
     def configure_optimizers(self) -> dict[str, Any]:
@@ -134,7 +142,8 @@ class TranslationModule(LightningModule):
             {"params": matrices, "weight_decay": self.options["weight_decay"]},
             {"params": vectors, "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(groups, lr=self.options["learning_rate"], betas=(0.9, 0.98), fused=True)
+        fused = self.trainer.precision != "16-mixed"  # fused, it would unscale gradients only after they are clipped
+        optimizer = torch.optim.AdamW(groups, lr=self.options["learning_rate"], betas=(0.9, 0.98), fused=fused)
 
         def factor(step: int) -> float:
             return learning_rate_factor(self.options["schedule"], step, self.options["warmup"], self.progress())

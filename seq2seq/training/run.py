@@ -7,16 +7,15 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 from lightning.pytorch import Trainer, seed_everything
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
 from seq2seq.assess import Assessment, assess, corpus_from, save, show
@@ -29,8 +28,9 @@ from seq2seq.evaluation.figures import bleu_vs_length_figure
 from seq2seq.evaluation.report import metrics, write_json
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
-from seq2seq.training.callbacks import LogLines, Pictures, ProgressBar, Scalars
+from seq2seq.training.callbacks import LastValidation, LogLines, Pictures, ProgressBar, Scalars
 from seq2seq.training.module import TranslationModule
+from seq2seq.training.settings import check_settings, duration, precision
 from seq2seq.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ _SHARED_FOLDER = "SEQ2SEQ_RUN_FOLDER"  # for the processes that Lightning starts
 
 def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, Any]:
     """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``."""
+    check_settings(settings)
+    start = _take_from(settings) if settings["init_from"] else None
     folder = _run_folder(settings)
     with _log_to(folder / "train.log") if rank_zero_only.rank == 0 else nullcontext():
         seed_everything(settings["seed"], workers=True, verbose=False)
@@ -48,7 +50,7 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
         for split in ("train", "validation"):
             if split not in corpus:
                 raise UserError(f"data={settings['data']['name']} has no {split} split: training needs one")
-        tokenizers, model = _tokenizers_and_model(settings, corpus)
+        tokenizers, model = _tokenizers_and_model(settings, corpus, start)
         if rank_zero_only.rank == 0:
             (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
         data = _data_module(settings, corpus, tokenizers)
@@ -131,12 +133,26 @@ def _quiet_lightning() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _tokenizers_and_model(settings: dict[str, Any], corpus: Any) -> tuple[TokenizerPair, Seq2Seq]:
-    """Fresh ones, or those of ``init_from`` with its model settings."""
-    if settings["init_from"]:
-        loaded = load_checkpoint(settings["init_from"])
-        settings["model"] = loaded.settings["model"]
-        return loaded.tokenizers, loaded.model.train()
+def _take_from(settings: dict[str, Any]) -> Loaded:
+    """The checkpoint of ``init_from``. Its model and vocabulary win over the settings, dropout apart; each is named."""
+    loaded = load_checkpoint(settings["init_from"])
+    stored = loaded.settings["model"] | {"dropout": settings["model"]["dropout"]}
+    vocabulary = {key: loaded.settings["data"][key] for key in ("vocabulary_size", "shared_vocabulary")}
+    for group, taken in (("model", stored), ("data", vocabulary)):
+        for key, value in taken.items():
+            if settings[group].get(key) != value:
+                log.info("init_from: %s.%s is the checkpoint's, %s", group, key, value)
+    settings["model"], settings["data"] = stored, settings["data"] | vocabulary
+    return loaded
+
+
+def _tokenizers_and_model(settings: dict[str, Any], corpus: Any, start: Loaded | None) -> tuple[TokenizerPair, Seq2Seq]:
+    """Fresh ones, or those to start from."""
+    if start is not None:
+        pair = start.tokenizers
+        model = build_model(settings["model"], len(pair.source), len(pair.target), pair.shared)
+        model.load_state_dict(start.model.state_dict())
+        return pair, model
     data = settings["data"]
     tokenizers = TokenizerPair.train(
         list(corpus["train"]["source"]),
@@ -163,27 +179,6 @@ def _data_module(settings: dict[str, Any], corpus: Any, tokenizers: TokenizerPai
     )
 
 
-def choose_precision(wanted: str, accelerator: str) -> str:
-    """``auto``: bf16-mixed where the hardware multiplies bf16 matrices faster than fp32 ones, else 32-true."""
-    if wanted != "auto":
-        return wanted
-    if accelerator != "cpu" and torch.cuda.is_available():
-        return "bf16-mixed" if torch.cuda.get_device_capability() >= (8, 0) else "32-true"
-    fast = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-    return "bf16-mixed" if fast else "32-true"
-
-
-def _duration(limit: Any) -> Any:
-    """Minutes as a number, or Lightning's DD:HH:MM:SS (days may be left out)."""
-    if limit is None or isinstance(limit, int | float):
-        return None if limit is None else timedelta(minutes=limit)
-    parts = str(limit).split(":")
-    if not all(part.isdigit() for part in parts) or len(parts) not in (3, 4):
-        raise UserError(f"trainer.max_time={limit}: give minutes (25) or HH:MM:SS (quoted, '00:25:00')")
-    days, hours, minutes, seconds = (int(part) for part in ["0", *parts][-4:])
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-
-
 def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Trainer:
     options, training = settings["trainer"], settings["training"]
     every = options["validate_every"]
@@ -199,30 +194,34 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Traine
     last = ModelCheckpoint(
         folder / "checkpoints", "last", every_n_epochs=1, save_top_k=1, monitor=None, enable_version_counter=False
     )
-    callbacks: list[Callback] = [scalars, Pictures(training["examples"]), LogLines(), best, last]
+    callbacks: list[Callback] = [LastValidation(), scalars, Pictures(training["examples"]), LogLines(), best, last]
     if training["patience"]:
         callbacks.append(EarlyStopping("validation/bleu", mode="max", patience=training["patience"]))
     if sys.stderr.isatty():
         callbacks.append(ProgressBar())
-    return Trainer(
-        accelerator=options["accelerator"],
-        devices=options["devices"],
-        strategy=options["strategy"],
-        precision=choose_precision(options["precision"], options["accelerator"]),
-        accumulate_grad_batches=options["accumulate"],
-        max_epochs=options["max_epochs"],
-        max_steps=options["max_steps"],
-        max_time=_duration(options["max_time"]),
-        val_check_interval=every if whole else float(every),
-        check_val_every_n_epoch=None if whole else 1,
-        num_sanity_val_steps=0,
-        use_distributed_sampler=False,
-        logger=TensorBoardLogger(folder, name=None, version="", sub_dir=None),
-        callbacks=callbacks,
-        enable_progress_bar=sys.stderr.isatty(),
-        enable_model_summary=False,
-        gradient_clip_val=training["clip"],
-    )
+    arguments = {
+        "accelerator": options["accelerator"],
+        "devices": options["devices"],
+        "strategy": options["strategy"],
+        "precision": precision(options["precision"], options["accelerator"]),
+        "accumulate_grad_batches": options["accumulate"],
+        "max_epochs": options["max_epochs"],
+        "max_steps": options["max_steps"],
+        "max_time": duration(options["max_time"]),
+        "val_check_interval": every if whole else float(every),
+        "check_val_every_n_epoch": None if whole else 1,
+        "num_sanity_val_steps": 0,
+        "use_distributed_sampler": False,
+        "logger": TensorBoardLogger(folder, name=None, version="", sub_dir=None),
+        "callbacks": callbacks,
+        "enable_progress_bar": sys.stderr.isatty(),
+        "enable_model_summary": False,
+        "gradient_clip_val": training["clip"],
+    }
+    try:
+        return Trainer(**arguments)
+    except (MisconfigurationException, ValueError) as error:
+        raise UserError(f"trainer.*: {' '.join(str(error).split())}; mend trainer= or trainer.…") from error
 
 
 def _test(

@@ -378,26 +378,25 @@ class TestOpus100:
     @pytest.fixture
     def base(self, server):
         root, address, _ = server
-        folder = root / "datasets/Helsinki-NLP/opus-100/resolve/main/en-vi"
+        folder = root / "resolve/main/en-vi"
         folder.mkdir(parents=True)
         for split, rows in (("train", slice(0, 3)), ("validation", slice(0, 1)), ("test", slice(1, 3))):
             pairs = [{"en": en, "vi": vi} for en, vi in zip(ENGLISH[rows], VIETNAMESE[rows], strict=True)]
             parquet_file(folder / f"{split}-00000-of-00001.parquet", ["translation"], [[pair] for pair in pairs])
-        return address
+        return f"{address}/resolve/main"
 
     def test_the_hubs_layout_is_read(self, base):
-        corpus = load_corpus("opus100", endpoint=base)
+        corpus = load_corpus("opus100", base=base)
         assert columns(corpus["train"]) == BOTH
         assert columns(corpus["validation"]) == {"source": ENGLISH[:1], "target": VIETNAMESE[:1]}
         assert columns(corpus["test"]) == {"source": ENGLISH[1:], "target": VIETNAMESE[1:]}
 
     def test_the_other_direction_from_a_base_address(self, base):
-        base = f"{base}/datasets/Helsinki-NLP/opus-100/resolve/main/"
-        corpus = load_corpus("opus100", base=base, source="vi", target="en")
+        corpus = load_corpus("opus100", base=f"{base}/", source="vi", target="en")
         assert columns(corpus["train"]) == {"source": VIETNAMESE, "target": ENGLISH}
 
 
-@pytest.mark.parametrize("settings", [{"name": "iwslt15", "base": "{}"}, {"name": "opus100", "endpoint": "{}"}])
+@pytest.mark.parametrize("settings", [{"name": "iwslt15", "base": "{}"}, {"name": "opus100", "base": "{}"}])
 def test_without_a_server_one_line_says_what_was_tried_and_the_way_out(settings):
     with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as closed:
         address = f"http://127.0.0.1:{closed.server_port}"
@@ -416,7 +415,7 @@ def test_unknown_corpora_and_equal_languages_are_errors():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"name": "grammar"}, {"name": "iwslt15", "base": "http://x"}, {"name": "opus100"}]
+    "settings", [{"name": "grammar"}, {"name": "iwslt15", "base": "http://x"}, {"name": "opus100", "base": "http://x"}]
 )
 def test_a_language_that_a_corpus_does_not_have_is_an_error(settings):
     with pytest.raises(UserError, match="has en and vi, not en and fr; set data"):
