@@ -247,7 +247,7 @@ def test_translations_of_others_are_scored_as_they_are(script, tmp_path, capfd):
     assert len(result["test"]["bleu_by_length"]) == 2
     assert len(list(tmp_path.iterdir())) == 3
     assert script("evaluate", "hypothesis=other", "reference=x.vi", "output=o")["test"]["bleu_by_length"] == []
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["evaluation.json", "x.hyp"]
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["evaluation.json"]
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def test_the_last_step_is_validated_and_saved_wherever_a_limit_falls(given, step
 
 def test_the_best_checkpoint_is_the_one_with_the_highest_bleu_and_evaluation_finds_that_bleu(tmp_path):
     more = ("trainer.max_epochs=12", "training.learning_rate=0.02", "data.batch_tokens=32", "decoding=greedy")
+    more += ("decoding.max_length=200", "decoding.beam=1")  # as in validation
     result = tiny.load_script("train").train(settings(tmp_path, *more))
     events = board(tmp_path / "run").Scalars("validation/bleu")
     best = max(events, key=lambda event: (event.value, -event.step))
@@ -185,7 +186,7 @@ def test_early_stopping_ends_a_run_that_gets_no_better(tmp_path):
 def test_a_run_that_diverges_says_so(tmp_path):
     with pytest.raises(UserError, match=r"diverged at step \d+.*learning_rate"):
         tiny.load_script("train").train(
-            settings(tmp_path, "training.learning_rate=1e38", "training.warmup=0", "trainer.max_epochs=20")
+            settings(tmp_path, "training.learning_rate=1e38", "training.warmup=0", "data.batch_tokens=32")
         )
 
 
