@@ -131,9 +131,10 @@ def test_training_without_a_test_split_ends_without_scores(tmp_path):
 
 
 @pytest.mark.long
-def test_two_processes_make_one_run_whose_validation_covers_every_sentence(tmp_path):
+def test_two_processes_make_one_run_with_the_gradient_of_one_process_that_accumulates(tmp_path):
+    same = ["model.dropout=0.0", "trainer.log_every=1"]
     given = [f"data.dir={tiny.write_corpus(tmp_path / 'corpus')}", f"data.cache_dir={tmp_path / 'cache'}"]
-    command = [sys.executable, "scripts/train.py", *SMALL, "trainer=ddp", "trainer.accelerator=cpu", *given]
+    command = [sys.executable, "scripts/train.py", *SMALL, "trainer=ddp", "trainer.accelerator=cpu", *given, *same]
     done = subprocess.run(
         [*command, f"run_dir={tmp_path / 'run'}"], cwd=cli.CONF.parent, capture_output=True, text=True, timeout=300
     )
@@ -142,6 +143,11 @@ def test_two_processes_make_one_run_whose_validation_covers_every_sentence(tmp_p
     result = json.loads((tmp_path / "run" / "metrics.json").read_text("utf-8"))
     assert result["train"]["steps"] == 2
     assert "validation BLEU" in (tmp_path / "run" / "train.log").read_text("utf-8")
+    alone = f"run_dir={tmp_path / 'alone'}"
+    tiny.load_script("train").train(settings(tmp_path, *same, "trainer.accumulate=2", alone))
+    for tag in ("train/gradient_norm", "validation/loss", "validation/bleu"):
+        together, single = ([event.value for event in board(tmp_path / name).Scalars(tag)] for name in ("run", "alone"))
+        assert together == pytest.approx(single, rel=1e-4), tag
 
 
 @pytest.mark.parametrize(

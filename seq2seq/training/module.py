@@ -118,21 +118,17 @@ class TranslationModule(LightningModule):
         if self.logger is not None:
             self.logger.log_metrics(values, step=self.global_step)
 
-    def progress(self) -> float:
-        """Share of the run that is done, by whichever of its limits (steps, epochs, time) is nearest to its end."""
+    def progress(self, steps: int) -> float:
+        """Share of the run that is done after ``steps`` updates, by its nearest limit: steps, epochs or time."""
         trainer = self.trainer
-        shares = [0.0]
-        if trainer.max_steps and trainer.max_steps > 0:
-            shares.append(trainer.global_step / trainer.max_steps)
-        if trainer.max_epochs and trainer.max_epochs > 0:
-            batches = max(1, trainer.num_training_batches)
-            shares.append((trainer.current_epoch + trainer.fit_loop.batch_idx / batches) / trainer.max_epochs)
+        share = steps / self._steps  # 0 where neither steps nor epochs are limited: their number is infinite
         for callback in trainer.callbacks:
             if isinstance(callback, Timer) and callback.time_remaining() is not None:
                 elapsed = callback.time_elapsed()
-                share = elapsed / max(1e-9, elapsed + callback.time_remaining())
-                shares.append(trainer.strategy.broadcast(share) if trainer.world_size > 1 else share)  # one clock
-        return max(shares)
+                spent = elapsed / max(1e-9, elapsed + callback.time_remaining())
+                # one clock for all devices, else their weights would drift apart
+                share = max(share, trainer.strategy.broadcast(spent) if trainer.world_size > 1 else spent)
+        return share
 
     def configure_optimizers(self) -> dict[str, Any]:
         """AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), decaying matrices only; the schedule moves every step."""
@@ -145,8 +141,10 @@ class TranslationModule(LightningModule):
         fused = self.trainer.precision != "16-mixed"  # fused, it would unscale gradients only after they are clipped
         optimizer = torch.optim.AdamW(groups, lr=self.options["learning_rate"], betas=(0.9, 0.98), fused=fused)
 
+        self._steps = self.trainer.estimated_stepping_batches
+
         def factor(step: int) -> float:
-            return learning_rate_factor(self.options["schedule"], step, self.options["warmup"], self.progress())
+            return learning_rate_factor(self.options["schedule"], step, self.options["warmup"], self.progress(step))
 
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

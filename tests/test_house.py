@@ -1,0 +1,63 @@
+"""The house rules: who imports whom, a comment on every setting, only declared packages."""
+
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = sorted((ROOT / "seq2seq").rglob("*.py"))
+FLOOR = {"attention": 1, "data": 1, "evaluation": 1, "models": 2, "decoding": 3}
+NEUTRAL = {"errors", "symbols"}
+ALLOWED = {"models": {"attention", "models"}, "decoding": {"models.interface", "decoding"}}
+
+
+def imports(path):
+    """Dotted names of everything a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_imports_only_from_the_floors_below(path):
+    room = path.relative_to(ROOT / "seq2seq").parts[0]
+    for name in imports(path):
+        package, _, inner = name.partition(".")
+        if room in FLOOR and package in ("lightning", "hydra", "omegaconf"):
+            assert (package, path.name) == ("lightning", "datamodule.py"), name
+        if room not in FLOOR or package != "seq2seq" or not inner or inner.split(".")[0] in NEUTRAL:
+            continue
+        allowed = ALLOWED.get(room, {room})
+        assert any(inner == one or inner.startswith(f"{one}.") for one in allowed), name
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").rglob("*.yaml")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_setting_has_a_comment(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith("# ") and "@package" not in line for line in lines) or "decoding" in path.parts
+    for line in lines:
+        if line.startswith("hydra:"):
+            break
+        setting = re.match(r" *(\w+): \S", line)
+        if setting and setting[1] not in ("defaults", "name"):
+            assert "#" in line, line
+
+
+def test_everything_imported_is_declared_and_everything_installed_fits():
+    declared = {
+        Requirement(text).name.lower().replace("_", "-"): Requirement(text) for text in requires("seq2seq-attention")
+    }
+    known = packages_distributions()
+    files = [*CODE, *(ROOT / "scripts").glob("*.py")]
+    tops = {name.partition(".")[0] for path in files for name in imports(path)} - set(sys.stdlib_module_names)
+    for top in sorted(tops - {"seq2seq"}):
+        names = {name.lower().replace("_", "-") for name in known[top]}
+        assert names & set(declared), f"{top} is imported, and no requirement brings it"
+    assert not declared["lightning"].specifier.contains("2.6.3")
