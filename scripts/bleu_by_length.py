@@ -21,12 +21,14 @@ from seq2seq.models import MODELS
 def read(folders: list[str]) -> dict[str, list[dict[str, Any]]]:
     """The ``metrics.json`` of each run, by model. Raises UserError for a folder without one."""
     found = defaultdict(list)
-    for folder in folders:
-        path = Path(folder) / "metrics.json"
+    for path in (Path(folder) / "metrics.json" for folder in folders):
         if not path.is_file():
-            raise UserError(f"{path}: there is none: name folders of finished runs")
+            print(f"{path}: there is none, so this run is not finished and left out", file=sys.stderr)
+            continue
         metrics = json.loads(path.read_text("utf-8"))
         found[metrics["model"]["name"]].append(metrics)
+    if not found:
+        raise UserError("there is no finished run among these folders")
     prints = {metrics["data"]["fingerprint"] for runs in found.values() for metrics in runs}
     if len(prints) > 1:
         raise UserError(f"the runs were tested on {len(prints)} different corpora: their curves cannot be compared")
@@ -79,6 +81,6 @@ def main(arguments: list[str]) -> str:
 
 if __name__ == "__main__":
     try:
-        print(main(sys.argv[1:]))
-    except UserError as error:
+        print(__doc__.strip() if {"-h", "--help"} & set(sys.argv) else main(sys.argv[1:]))
+    except (UserError, OSError) as error:
         sys.exit(f"error: {error}")

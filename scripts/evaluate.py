@@ -26,7 +26,8 @@ Settings (conf/evaluate.yaml explains each):
   source=F reference=F any pair of files, one sentence a line, in place of a split
   hypothesis=F         translations to score in place of a checkpoint, with reference=F; with source=F also by length
   output=DIR           of evaluation.json, <split>.hyp (or <source file>.hyp) and bleu_by_length.png;
-                       default <run>/evaluation; with hypothesis=F nothing is written unless it is given
+                       default <run>/evaluation/<split or source file>, <decoding>; with hypothesis=F nothing is
+                       written unless it is given
   decoding=greedy|beam decoding.beam=5  decoding.alpha=0.6; default: as the run was tested
   edges=[1,10,20]      first length, in words, of each bucket   quantiles=4   buckets of equal size instead
   device=auto          auto, cpu, cuda:1
@@ -75,7 +76,8 @@ def _checkpoint(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any],
     assessment = assess(translator, *texts, decoding, edges=settings["edges"], quantiles=settings["quantiles"])
     folder = file.parents[1] if file.parent.name == "checkpoints" else file.parent
     about = {"name": run["model"]["name"], "checkpoint": str(file), "data": data}
-    return assessment, about, Path(settings["output"] or folder / "evaluation")
+    place = f"{data.get('split') or Path(data['source']).name}, {assessment.decoding_label}"
+    return assessment, about, Path(settings["output"] or folder / "evaluation" / place)
 
 
 def _hypotheses(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any], Path | None]:
@@ -83,6 +85,8 @@ def _hypotheses(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any],
     from seq2seq.assess import assess_texts
     from seq2seq.testsets import read_files
 
+    if settings["quantiles"] and not settings["source"]:
+        raise UserError("quantiles= is of source lengths: name source=FILE too")
     if not settings["reference"]:
         raise UserError("hypothesis=FILE needs reference=FILE to be scored against")
     data = {key: settings[key] for key in ("source", "hypothesis", "reference")}

@@ -1,7 +1,7 @@
 """Train a model, test its best checkpoint, and leave everything in one folder."""
 
 import logging
-import sys
+import shlex
 from typing import Any
 
 from seq2seq import cli
@@ -35,7 +35,7 @@ def train(settings: dict[str, Any]) -> dict[str, Any]:
     """One run from plain settings (the keys of conf/train.yaml). Gives what ``metrics.json`` holds."""
     from seq2seq.training.run import train_and_test
 
-    return train_and_test(settings, command=sys.argv)
+    return train_and_test(settings, shlex.join(cli.TYPED))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ Settings (files of conf/ explain each):
   output=FILE          default standard output
   nbest=1              above 1: that many lines for each line in,
                        NUMBER ||| TRANSLATION ||| SCORE, numbers from 0, best first; needs decoding.beam as large
+                       (an empty line has one translation, the empty one)
   format=text|json     json: an object a line with source, translation, score, finished, source_tokens, tokens,
                        nbest, and attention[layer][head][target token][source token] (null without attention)
   heatmap=DIR          a picture of the attention for each sentence, DIR/<line number>.png
@@ -58,11 +59,13 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
         raise UserError(f"output={target} is the input itself: name another file")
 
     from seq2seq.decoding.search import check_search
-    from seq2seq.translator import Translator
+    from seq2seq.translator import Translator, check_places
 
     decoding = settings["decoding"]
     check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], settings["nbest"])
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
+    if settings["heatmap"]:
+        check_places(translator, settings["layer"], settings["head"])
     with open(target, "wb") if target else nullcontext(sys.stdout.buffer) as out:
         return _translate_lines(translator, settings, out)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from seq2seq.errors import UserError
 
+TYPED = tuple(sys.argv)  # before anything is quoted for Hydra
 CONF = Path(__file__).resolve().parents[1] / "conf"
 FREE_TEXT = {
     *("run_dir", "init_from", "checkpoint", "input", "output", "heatmap", "source", "reference", "hypothesis"),

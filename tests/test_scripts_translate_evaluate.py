@@ -202,7 +202,7 @@ def test_typed_lines_are_answered_after_a_prompt_on_standard_error(runs, tmp_pat
 
 def test_a_run_is_evaluated_as_it_was_tested(script, runs, capfd):
     result = script("evaluate", f"checkpoint={runs['luong']}", "device=cpu")
-    folder = runs["luong"] / "evaluation"
+    folder = runs["luong"] / "evaluation" / "test, beam 2, alpha 0.6"
     assert json.loads((folder / "evaluation.json").read_text(encoding="utf-8")) == result
     assert result["data"] == {"name": "files", "split": "test"}
     assert result["test"]["decoding"] == "beam 2, alpha 0.6"

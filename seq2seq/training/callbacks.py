@@ -162,11 +162,11 @@ class LogLines(Callback):
             return
         values = {key: float(value) for key, value in trainer.callback_metrics.items()}
         log.info(
-            "epoch %d, step %d: validation BLEU %.2f, chrF %.2f, perplexity %.2f; %s tokens/s",
+            "epoch %d, step %d: validation BLEU %.2f, chrF %.2f, perplexity %.2f%s",
             trainer.current_epoch + 1,
             trainer.global_step,
             values["validation/bleu"],
             values["validation/chrf"],
             values["validation/perplexity"],
-            f"{trainer.progress_bar_metrics.get('tokens/s', 0.0):,.0f}",
+            f"; {speed:,.0f} tokens/s" if (speed := trainer.progress_bar_metrics.get("tokens/s")) else "",
         )

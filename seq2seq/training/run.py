@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import sys
 import time
 import warnings
@@ -38,12 +39,28 @@ log = logging.getLogger(__name__)
 _SHARED_FOLDER = "SEQ2SEQ_RUN_FOLDER"  # for the processes that Lightning starts on the other devices
 
 
-def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, Any]:
-    """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``."""
+def train_and_test(settings: dict[str, Any], command: str) -> dict[str, Any]:
+    """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``.
+
+    command: what was typed, for the log. A mistake that ends a run before anything is saved leaves no folder behind.
+    """
     check_settings(settings)
-    start = _take_from(settings) if settings["init_from"] else None
-    folder = _run_folder(settings)
+    start = load_checkpoint(settings["init_from"]) if settings["init_from"] else None
+    if start is not None:
+        settings["model"]["name"] = start.settings["model"]["name"]  # names the folder
+    folder, new = _run_folder(settings)
+    try:
+        return _train_in(folder, settings, command, start)
+    except UserError:
+        if new and not (folder / "checkpoints").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loaded | None) -> dict[str, Any]:
     with _log_to(folder / "train.log") if rank_zero_only.rank == 0 else nullcontext():
+        if start is not None:
+            _take_from(start, settings)
         seed_everything(settings["seed"], workers=True, verbose=False)
         _quiet_lightning()
         corpus = corpus_from(settings["data"])
@@ -57,7 +74,7 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
         module = TranslationModule(model, tokenizers, data.texts("validation"), settings)
         scalars = Scalars(settings["trainer"]["log_every"])
         trainer = _trainer(settings, folder, scalars)
-        log.info("run folder %s; command: %s", folder, " ".join(command))
+        log.info("run folder %s; command: %s", folder, command)
         log.info(
             "model %s, %s parameters; vocabulary %d; %d training pairs; precision %s, seed %d",
             *(settings["model"]["name"], f"{count_parameters(model):,}", len(tokenizers.target)),
@@ -81,8 +98,10 @@ def train_and_test(settings: dict[str, Any], command: list[str]) -> dict[str, An
         return _test(settings, folder, corpus, best, report, trainer)
 
 
-def _run_folder(settings: dict[str, Any]) -> Path:
-    """``run_dir``, else a new folder by data, model and time. A folder that holds a run already is refused.
+def _run_folder(settings: dict[str, Any]) -> tuple[Path, bool]:
+    """``run_dir``, else a new folder by data, model and time; and whether it was made here.
+
+    A folder that holds a run already, finished or not, is refused.
 
     The processes of a run on several devices share the folder that the first of them found.
     """
@@ -90,10 +109,10 @@ def _run_folder(settings: dict[str, Any]) -> Path:
         folder = settings["run_dir"] or os.environ.get(_SHARED_FOLDER)
         if not folder:
             raise UserError("run_dir is not set: processes that are started from outside need run_dir=PATH")
-        return Path(folder)
+        return Path(folder), False
     if settings["run_dir"]:
         folder = Path(settings["run_dir"]).expanduser()
-        if (folder / "checkpoints").exists():
+        if (folder / "checkpoints").exists() or (folder / "train.log").exists():
             raise UserError(f"run_dir={folder} holds a run already: name another folder, or remove it")
     else:
         parent = Path("runs") / settings["data"]["name"] / settings["model"]["name"]
@@ -102,12 +121,13 @@ def _run_folder(settings: dict[str, Any]) -> Path:
         while folder.exists():
             count += 1
             folder = parent / f"{stamp}_{count}"
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"run_dir={folder}: {error.strerror}: name a folder that you can write to") from error
     os.environ[_SHARED_FOLDER] = str(folder)
-    return folder
+    return folder, new
 
 
 @contextmanager
@@ -133,17 +153,20 @@ def _quiet_lightning() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _take_from(settings: dict[str, Any]) -> Loaded:
-    """The checkpoint of ``init_from``. Its model and vocabulary win over the settings, dropout apart; each is named."""
-    loaded = load_checkpoint(settings["init_from"])
+def _take_from(loaded: Loaded, settings: dict[str, Any]) -> None:
+    """The model and vocabulary of ``init_from`` win over the settings, dropout apart; each difference is logged."""
     stored = loaded.settings["model"] | {"dropout": settings["model"]["dropout"]}
     vocabulary = {key: loaded.settings["data"][key] for key in ("vocabulary_size", "shared_vocabulary")}
     for group, taken in (("model", stored), ("data", vocabulary)):
         for key, value in taken.items():
             if settings[group].get(key) != value:
                 log.info("init_from: %s.%s is the checkpoint's, %s", group, key, value)
+    ways = [
+        " to ".join(data[side] for side in ("source", "target")) for data in (loaded.settings["data"], settings["data"])
+    ]
+    if ways[0] != ways[1]:
+        log.info("init_from: the checkpoint translates %s, this run %s", *ways)
     settings["model"], settings["data"] = stored, settings["data"] | vocabulary
-    return loaded
 
 
 def _tokenizers_and_model(settings: dict[str, Any], corpus: Any, start: Loaded | None) -> tuple[TokenizerPair, Seq2Seq]:
@@ -179,6 +202,13 @@ def _data_module(settings: dict[str, Any], corpus: Any, tokenizers: TokenizerPai
     )
 
 
+class _Board(TensorBoardLogger):
+    """TensorBoard's events alone: the settings are in them and in ``config.yaml``, so no ``hparams.yaml``."""
+
+    def save(self) -> None:
+        """Nothing: events are written as they come."""
+
+
 def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Trainer:
     options, training = settings["trainer"], settings["training"]
     every = options["validate_every"]
@@ -212,7 +242,7 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Traine
         "check_val_every_n_epoch": None if whole else 1,
         "num_sanity_val_steps": 0,
         "use_distributed_sampler": False,
-        "logger": TensorBoardLogger(folder, name=None, version="", sub_dir=None),
+        "logger": _Board(folder, name=None, version=""),
         "callbacks": callbacks,
         "enable_progress_bar": sys.stderr.isatty(),
         "enable_model_summary": False,
@@ -221,7 +251,7 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Traine
     try:
         return Trainer(**arguments)
     except (MisconfigurationException, ValueError) as error:
-        raise UserError(f"trainer.*: {' '.join(str(error).split())}; mend trainer= or trainer.…") from error
+        raise UserError(f"trainer.*: {' '.join(str(error).split())}") from error
 
 
 def _test(
