@@ -1,4 +1,4 @@
-"""Prints two trivial baselines on the built-in corpus: how far do copying and a dictionary get?
+"""Prints two trivial baselines on the built-in corpus (how far do copying and a dictionary get?), and what is new in it.
 
 python scripts/grammar_baselines.py
 """
@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 
 import sacrebleu
 
-from seq2seq.data.grammar import Pair, generate
+from seq2seq.data.grammar import Pair, Sentence, generate_sentences
 
 MARKS = re.compile(r"[.,;:?!]+$")
 
@@ -72,9 +72,19 @@ def baselines(splits: dict[str, list[Pair]]) -> dict[str, float]:
     }
 
 
+def unseen(sentences: dict[str, list[Sentence]]) -> int:
+    """Test sentences with an adjective and noun, or a verb and object, that training never combines."""
+    trained = {name for sentence in sentences["train"] for name in sentence.used if name.startswith("pair ")}
+    news = ({name for name in sentence.used if name.startswith("pair ")} - trained for sentence in sentences["test"])
+    return sum(map(bool, news))
+
+
 def main() -> None:
-    for name, bleu in baselines(generate()).items():
+    sentences = generate_sentences()
+    splits = {name: [sentence.pair for sentence in split] for name, split in sentences.items()}
+    for name, bleu in baselines(splits).items():
         print(f"{name:22} {bleu:5.1f} BLEU")
+    print(f"{unseen(sentences)} of {len(sentences['test'])} test sentences combine words as no training sentence does")
 
 
 if __name__ == "__main__":
