@@ -1,4 +1,4 @@
-"""Prints two trivial baselines on the built-in corpus (how far do copying and a dictionary get?), and what is new in it.
+"""Prints two trivial baselines on the built-in corpus (copying, and a dictionary), and what is new in it.
 
 python scripts/grammar_baselines.py
 """
