@@ -206,7 +206,8 @@ class _Board(TensorBoardLogger):
     """TensorBoard's events alone: the settings are in them and in ``config.yaml``, so no ``hparams.yaml``."""
 
     def save(self) -> None:
-        """Nothing: events are written as they come."""
+        """Let TensorBoard see what there is so far."""
+        self.experiment.flush()
 
 
 def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Trainer:
