@@ -2,7 +2,8 @@
 
 python scripts/bleu_by_length.py runs/grammar/*/* output=docs/bleu_vs_length.png
 
-Runs of one model are its seeds: a curve is their mean, its bars reach from the lowest seed to the highest.
+Runs of one model are its seeds: a curve is their mean, its bars reach from the lowest seed to the highest. Where every
+model has one run, the bars are that run's bootstrap intervals.
 """
 
 import json
@@ -36,12 +37,13 @@ def read(folders: list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def curve(runs: list[dict[str, Any]]) -> list[Bucket]:
-    """The mean over runs of BLEU in each bucket, between its lowest and its highest value."""
+    """BLEU of each bucket: one run's own, else the mean over runs, between its lowest and its highest value."""
     points = []
     for same in zip(*(run["test"]["bleu_by_length"] for run in runs), strict=True):
         first, values = same[0], [point["bleu"] for point in same]
         place = first["from"], first["to"], first["sentences"]
-        points.append(Bucket(*place, mean(values), min(values), max(values)))
+        interval = (min(values), max(values)) if len(runs) > 1 else (first["low"], first["high"])
+        points.append(Bucket(*place, mean(values), *interval))
     return points
 
 
@@ -75,7 +77,11 @@ def main(arguments: list[str]) -> str:
         raise UserError("name folders of finished runs, and at most one output=FILE.png")
     models = read(folders)
     if outputs:
-        figure_to_png(bleu_vs_length_figure({name: curve(runs) for name, runs in models.items()}), outputs[0])
+        counts = {len(runs) for runs in models.values()}
+        if 1 in counts and len(counts) > 1:
+            raise UserError("some models have one run and others several: their bars would mean different things")
+        bars = {} if counts == {1} else {"bars": "lowest to highest seed"}
+        figure_to_png(bleu_vs_length_figure({name: curve(runs) for name, runs in models.items()}, **bars), outputs[0])
     return table(models)
 
 

@@ -19,9 +19,10 @@ LABEL = 24  # letters of a token that are shown
 DPI = 100
 
 
-def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]]) -> Figure:
-    """BLEU against source length, one curve for each name, with its bootstrap intervals and sentence counts.
+def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "95 % bootstrap interval") -> Figure:
+    """BLEU against source length, one curve for each name, with its intervals and sentence counts.
 
+    bars: what the buckets' intervals are, for the legend.
     Buckets stand side by side at equal distances; a curve without a bucket has a gap there.
     Where curves were measured on different sentences the label shows each count.
     """
@@ -61,7 +62,7 @@ def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]]) -> Figure:
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     if curves:
-        axes.legend(frameon=False, title="bars: 95 % bootstrap interval", title_fontsize="small", alignment="left")
+        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left")
     return figure
 
 
