@@ -46,9 +46,8 @@ def train_and_test(settings: dict[str, Any], command: str) -> dict[str, Any]:
     """
     check_settings(settings)
     start = load_checkpoint(settings["init_from"]) if settings["init_from"] else None
-    if start is not None:
-        settings["model"]["name"] = start.settings["model"]["name"]  # names the folder
-    folder, new = _run_folder(settings)
+    model = (start.settings if start else settings)["model"]["name"]
+    folder, new = _run_folder(settings["run_dir"], Path("runs") / settings["data"]["name"] / model)
     try:
         return _train_in(folder, settings, command, start)
     except UserError:
@@ -98,24 +97,22 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
         return _test(settings, folder, corpus, best, report, trainer)
 
 
-def _run_folder(settings: dict[str, Any]) -> tuple[Path, bool]:
-    """``run_dir``, else a new folder by data, model and time; and whether it was made here.
+def _run_folder(run_dir: str | None, parent: Path) -> tuple[Path, bool]:
+    """``run_dir``, else a new folder in ``parent`` by time; and whether it was made here.
 
     A folder that holds a run already, finished or not, is refused.
-
     The processes of a run on several devices share the folder that the first of them found.
     """
     if rank_zero_only.rank != 0:
-        folder = settings["run_dir"] or os.environ.get(_SHARED_FOLDER)
+        folder = run_dir or os.environ.get(_SHARED_FOLDER)
         if not folder:
             raise UserError("run_dir is not set: processes that are started from outside need run_dir=PATH")
         return Path(folder), False
-    if settings["run_dir"]:
-        folder = Path(settings["run_dir"]).expanduser()
+    if run_dir:
+        folder = Path(run_dir).expanduser()
         if (folder / "checkpoints").exists() or (folder / "train.log").exists():
             raise UserError(f"run_dir={folder} holds a run already: name another folder, or remove it")
     else:
-        parent = Path("runs") / settings["data"]["name"] / settings["model"]["name"]
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
         folder, count = parent / stamp, 1
         while folder.exists():
