@@ -20,7 +20,7 @@ from seq2seq.models.recurrent import Hidden, RecurrentModel
 
 @dataclass(frozen=True)
 class LuongState(State):
-    """hidden: see ``recurrent.Hidden``. fed: the last attentional vector (N, E), None without input feeding."""
+    """hidden: see ``recurrent.Hidden``. fed: the last attentional vector (N, H), None without input feeding."""
 
     hidden: Hidden
     fed: Tensor | None
@@ -32,11 +32,12 @@ class Luong(RecurrentModel):
     def __init__(
         self, *vocabularies: Any, hidden: int, embedding: int, score: str, input_feeding: bool, **common: Any
     ) -> None:
-        fed = embedding if input_feeding else 0
+        fed = hidden if input_feeding else 0
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
         self.input_feeding = input_feeding
         self.score = build_score(score, hidden, hidden, hidden // 2)
-        self.combine = nn.Linear(hidden + hidden, embedding)
+        self.combine = nn.Linear(hidden + hidden, hidden)
+        self.readout = nn.Linear(hidden, embedding)  # so that the output projection can be the embedding
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
@@ -44,18 +45,22 @@ class Luong(RecurrentModel):
         return Memory(memory.states, memory.mask, (self.score.project_keys(memory.states),), memory.summary)
 
     def _attentional(self, memory: Memory, outputs: Tensor) -> tuple[Tensor, Tensor]:
-        """outputs (B, T, H) to attentional vectors (B, T, E), before dropout, and weights (B, T, S)."""
+        """outputs (B, T, H) to attentional vectors (B, T, H), before dropout, and weights (B, T, S)."""
         energies = self.score(outputs, memory.cache[0])  # (B, T, S)
         context, weights = attend(energies, memory.states, memory.mask[:, None])  # (B, T, C), (B, T, S)
         joined = torch.cat([context, outputs.to(context.dtype)], -1)  # (B, T, C + H)
         return torch.tanh(self.combine(self.drop(joined))), weights
 
+    def _features(self, vectors: Tensor) -> Tensor:
+        """Attentional vectors (…, H) to what is projected, (…, E)."""
+        return self.readout(self.drop(vectors))
+
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:
         """See ``Seq2Seq.decode``."""
         embedded = self.embed_target(target)  # (B, T, E)
         run = self._decode_fed if self.input_feeding else self._decode_free
-        vectors, weights = run(memory, embedded)  # (B, T, E), (B, T, S)
-        return self.drop(vectors), Attention(cross=weights[:, None, None]) if attention else None
+        vectors, weights = run(memory, embedded)  # (B, T, H), (B, T, S)
+        return self._features(vectors), Attention(cross=weights[:, None, None]) if attention else None
 
     def _decode_free(self, memory: Memory, embedded: Tensor) -> tuple[Tensor, Tensor]:
         outputs, _ = self.recurrence.sequence(embedded, self.first_hidden(memory))  # (B, T, H)
@@ -69,8 +74,8 @@ class Luong(RecurrentModel):
         vectors, rows = [], []
         for known in projected:
             output, hidden = self.recurrence.step(known, fed, hidden, matrices)  # (B, H)
-            vector, weights = self._attentional(memory, output[:, None])  # (B, 1, E), (B, 1, S)
-            fed = vector[:, 0]  # (B, E)
+            vector, weights = self._attentional(memory, output[:, None])  # (B, 1, H), (B, 1, S)
+            fed = vector[:, 0]  # (B, H)
             vectors.append(vector)
             rows.append(weights)
         return torch.cat(vectors, 1), torch.cat(rows, 1)
@@ -90,7 +95,7 @@ class Luong(RecurrentModel):
             self.recurrence.project_known(embedded), state.fed, state.hidden, self.recurrence.step_weights(embedded)
         )  # (N, H)
         queries = output.unflatten(0, (len(memory.mask), -1))  # (B, K, H)
-        vectors, weights = self._attentional(memory, queries)  # (B, K, E), (B, K, S)
-        vector = vectors.flatten(0, 1)  # (N, E)
+        vectors, weights = self._attentional(memory, queries)  # (B, K, H), (B, K, S)
+        vector = vectors.flatten(0, 1)  # (N, H)
         after = LuongState(hidden, vector if self.input_feeding else None)
-        return self.drop(vector), weights.flatten(0, 1) if attention else None, after
+        return self._features(vector), weights.flatten(0, 1) if attention else None, after
