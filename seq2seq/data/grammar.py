@@ -20,12 +20,12 @@ from seq2seq.errors import UserError
 
 # Source length in words: from, to, share of the training and of the test sentences.
 BUCKETS = (
-    (3, 9, 0.64),
-    (10, 19, 0.10),
-    (20, 29, 0.06),
-    (30, 39, 0.06),
-    (40, 49, 0.07),
-    (50, 65, 0.07),
+    (3, 9, 0.75),
+    (10, 19, 0.07),
+    (20, 29, 0.04),
+    (30, 39, 0.04),
+    (40, 49, 0.05),
+    (50, 65, 0.05),
 )
 
 

@@ -79,12 +79,12 @@ class State:
     def pick(self, items):
         """One of a sequence; of many lexical entries the earlier ones more often: words are not equally frequent.
 
-        The cube of a uniform number (products are exact everywhere, powers are not) makes the density fall as
-        rank to the power −2/3.
+        The fourth power of a uniform number (products are exact everywhere, powers are not) makes the density fall as
+        rank to the power −3/4.
         """
         if len(items) > 7 and isinstance(items[0], Entry):
             uniform = self.random.random()
-            return items[int(len(items) * (uniform * uniform * uniform))]
+            return items[int(len(items) * (uniform * uniform * uniform * uniform))]
         return items[self.random.randrange(len(items))]
 
     def weighted(self, table):
@@ -99,7 +99,7 @@ class State:
     def partner(self, first: Entry, entries: tuple[Entry, ...], swap: bool = False) -> Entry | None:
         """An entry to combine with `first`: never a held-out one in training, often one when the test is made."""
         held = partners(first, entries, swap, True) if self.testing else ()
-        if held and self.chance(0.4):
+        if held and self.chance(0.2):
             return self.pick(held)
         allowed = entries if self.testing else partners(first, entries, swap, False)
         return self.pick(allowed) if allowed else None
