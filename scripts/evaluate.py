@@ -30,6 +30,8 @@ Settings (conf/evaluate.yaml explains each):
                        written unless it is given
   decoding=greedy|beam decoding.beam=5  decoding.alpha=0.6; default: as the run was tested
   edges=[1,10,20]      first length, in words, of each bucket   quantiles=4   buckets of equal size instead
+  max_source=1024      subwords beyond which a source is too long to be translated whole
+  too_long=split|refuse   translate it in parts, or give an empty translation; a warning names such lines
   device=auto          auto, cpu, cuda:1
 """
 
@@ -72,6 +74,7 @@ def _checkpoint(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any],
     data = pair if pair["source"] else {"name": run["data"]["name"], "split": settings["split"]}
     texts = read_files(**pair).values() if pair["source"] else read_split(run["data"], data["split"], settings["data"])
     decoding = run["decoding"] | {key: value for key, value in settings["decoding"].items() if value is not None}
+    decoding |= {key: settings[key] for key in ("max_source", "too_long")}
     log.info("%s on %s", file, data.get("source") or f"{data['split']} of {data['name']}")
     assessment = assess(translator, *texts, decoding, edges=settings["edges"], quantiles=settings["quantiles"])
     folder = file.parents[1] if file.parent.name == "checkpoints" else file.parent

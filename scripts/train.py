@@ -22,6 +22,7 @@ Choices (files of conf/):
 
 Often used:
   run_dir=PATH                      default runs/<data>/<model>/<time>
+  resume=true run_dir=PATH          go on where that run stopped; a larger limit extends a finished one
   seed=1   init_from=CHECKPOINT     fine-tune another run's weights
   data.dir=DIR  data.source=vi  data.target=en  data.vocabulary_size=8000  data.batch_tokens=4096
   model.layers=2  model.hidden=512  model.dropout=0.3  model.score=dot  model.input_feeding=false
@@ -31,13 +32,16 @@ Often used:
 """
 
 
-def train(settings: dict[str, Any]) -> dict[str, Any]:
-    """One run from plain settings (the keys of conf/train.yaml). Gives what ``metrics.json`` holds."""
+def train(settings: dict[str, Any], asked: dict[str, Any] | None = None) -> dict[str, Any]:
+    """One run from plain settings (the keys of conf/train.yaml). Gives what ``metrics.json`` holds.
+
+    asked: what of the settings was typed, by dotted names; it matters where a run is resumed.
+    """
     from seq2seq.training.run import train_and_test
 
-    return train_and_test(settings, shlex.join(cli.TYPED))
+    return train_and_test(settings, shlex.join(cli.TYPED), asked)
 
 
 if __name__ == "__main__":
     logging.captureWarnings(True)
-    cli.run("train", train, USAGE)
+    cli.run("train", train, USAGE, tell_asked=True)

@@ -1,11 +1,12 @@
 """Translate lines of text with a trained model: one line out for each line in."""
 
+import errno
 import json
 import logging
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:  # heavy: imported where they are used, so that --help answers
 
 log = logging.getLogger(__name__)
 
+DAMAGED = "not UTF-8: translated without the bytes that are no text; convert it to UTF-8 to keep them"
 USAGE = """
 Translate lines of text with a trained model: one line out for each line in, an empty line stays empty.
+Only a line feed ends a line. Bytes that are not UTF-8 are left out of a line, with a warning.
 
   echo "The cat sleeps." | python scripts/translate.py checkpoint=runs/grammar/bahdanau/TIME
   python scripts/translate.py checkpoint=RUN                          # type at a prompt; Ctrl-D ends
@@ -33,15 +36,21 @@ Settings (files of conf/ explain each):
   nbest=1              above 1: that many lines for each line in,
                        NUMBER ||| TRANSLATION ||| SCORE, numbers from 0, best first; needs decoding.beam as large
                        (an empty line has one translation, the empty one)
-  format=text|json     json: an object a line with source, translation, score, finished, source_tokens, tokens,
-                       nbest, and attention[layer][head][target token][source token] (null without attention)
+  format=text|json     json: an object a line with source, translation, score, finished, parts, source_tokens, tokens,
+                       nbest, and attention[layer][head][target token][source token] (null without attention, and
+                       where parts is not 1)
   heatmap=DIR          a picture of the attention for each sentence, DIR/<line number>.png
   layer=-1  head=mean  what the pictures show: a number from 0, or mean; head also max
   decoding=beam|greedy decoding.beam=5  decoding.alpha=0.6  decoding.max_length=200  decoding.batch_tokens=8192
+  max_source=N         subwords beyond which a line is too long; default: what the model was trained on
+  too_long=split|refuse   split: translated in parts (sentences, else clauses, else as many words as fit) that are
+                       joined again; refuse: an empty line comes out. A warning names such lines; json has parts,
+                       2 and more, or 0
   device=auto          auto, cpu, cuda:1
   chunk=512            lines read before they are translated; 1 answers each line of a pipe at once
 """
 MOST_PIECES = 200  # of either side in a picture: beyond it nobody can read the words
+MOST_CHARACTERS = 100_000  # of a chunk: long lines are translated fewer at a time
 
 
 def translate(settings: dict[str, Any]) -> dict[str, int]:
@@ -53,44 +62,70 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
         raise UserError(f"format={settings['format']}: choose text or json")
     if settings["chunk"] < 1:
         raise UserError(f"chunk={settings['chunk']}: give at least 1")
+    if None in (source or sys.stdin, target or sys.stdout):
+        raise UserError("standard input or output is closed: name input=FILE and output=FILE")
     if source and not Path(source).exists():
         raise UserError(f"input={source}: there is no such file")
     if source and target and Path(target).exists() and Path(source).samefile(target):
         raise UserError(f"output={target} is the input itself: name another file")
 
     from seq2seq.decoding.search import check_search
-    from seq2seq.translator import Translator, check_places
+    from seq2seq.translator import Translator, check_places, check_too_long
 
     decoding = settings["decoding"]
     check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], settings["nbest"])
+    check_too_long(settings["max_source"], settings["too_long"])
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     if settings["heatmap"]:
         check_places(translator, settings["layer"], settings["head"])
-    with open(target, "wb") if target else nullcontext(sys.stdout.buffer) as out:
-        return _translate_lines(translator, settings, out)
+    try:
+        with open(target, "wb") if target else nullcontext(sys.stdout.buffer) as out:
+            return _translate_lines(translator, settings, out)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise UserError(f"{target or 'standard output'}: {error.strerror}, the output is not whole") from error
 
 
 def _translate_lines(translator: "Translator", settings: dict[str, Any], out: BinaryIO) -> dict[str, int]:
     """Read, translate and write a chunk at a time, so that input of any size needs the same memory."""
     from seq2seq.data.readers import read_lines
+    from seq2seq.translator import Faults
 
     typed = not settings["input"] and sys.stdin.isatty()
     name = settings["input"] or "standard input"
-    lines = cli.typed_lines() if typed else read_lines(settings["input"] or os.dup(sys.stdin.fileno()), name)
+    faults = Faults(name)
+    file = settings["input"] or (None if typed else os.dup(sys.stdin.fileno()))
+    lines = cli.typed_lines() if typed else read_lines(file, name, lambda number: faults.add(number, DAMAGED))
     attention = bool(settings["heatmap"]) or settings["format"] == "json"
     most = 1 if typed else 64 if attention else settings["chunk"]  # weights are many times as large as the text
-    options = settings["decoding"] | {"nbest": settings["nbest"], "attention": attention}
+    options = settings["decoding"] | {key: settings[key] for key in ("nbest", "max_source", "too_long")}
     counts = {"lines": 0, "heatmaps": 0}
-    while texts := list(islice(lines, min(most, settings["chunk"]))):
-        for translation in translator.translate(texts, **options):
+    for texts in _chunks(lines, min(most, settings["chunk"])):
+        for translation in translator.translate(texts, **options, attention=attention):
             out.write(_format(translation, counts["lines"], settings).encode())
             counts["lines"] += 1
+            faults.add_too_long(counts["lines"], translation)
             if settings["heatmap"] and translation.text:
                 counts["heatmaps"] += _draw(
                     translation, counts["lines"], translator.settings["model"]["name"], settings
                 )
         out.flush()
+    faults.finish()
     return counts
+
+
+def _chunks(lines: Iterable[str], most: int) -> Iterator[list[str]]:
+    """The lines, at most ``most`` at a time, and fewer where they are long."""
+    chunk, characters = [], 0
+    for line in lines:
+        chunk.append(line)
+        characters += len(line)
+        if len(chunk) == most or characters > MOST_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
 
 
 def _format(translation: "Translation", number: int, settings: dict[str, Any]) -> str:
@@ -106,6 +141,8 @@ def _draw(translation: "Translation", number: int, model: str, settings: dict[st
     from seq2seq.evaluation.figures import figure_to_png
     from seq2seq.translator import draw_attention
 
+    if translation.parts != 1:
+        return False  # a warning has named the line
     if translation.weights is None:
         log.warning("model %s has no attention: there is nothing to draw", model)
         settings["heatmap"] = None

@@ -1,7 +1,9 @@
 """Translate a split and score it: one path for the end of a training and for ``evaluate``."""
 
+import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,12 @@ from seq2seq.evaluation.bleu import Scores, score
 from seq2seq.evaluation.figures import bleu_vs_length_figure, figure_to_png
 from seq2seq.evaluation.length import EDGES, Bucket, bleu_by_length
 from seq2seq.evaluation.report import print_tables, score_metrics, scores_table
-from seq2seq.translator import Translator
+from seq2seq.translator import Faults, Translator
+
+log = logging.getLogger(__name__)
+
+MAX_SOURCE = 1024  # pieces: no sentence is longer, and what is takes memory and time without bound
+TER_WORDS = 1000  # of a hypothesis and its reference: TER then takes seconds, and minutes for five times as many
 
 # What each corpus takes of the settings of conf/data, and by which name.
 _LOADER_KEYS = {
@@ -47,10 +54,11 @@ class Assessment:
 
 def show(assessment: Assessment, console: Console) -> None:
     """Print the scores, and BLEU by length, as tables."""
-    if assessment.buckets:
-        print_tables(console, assessment.scores, assessment.buckets, assessment.decoding_label)
-    else:
-        console.print(scores_table(assessment.scores, assessment.decoding_label))
+    with suppress(SystemExit):  # rich's answer to a closed pipe (``| head -1``), but there may be files to write yet
+        if assessment.buckets:
+            print_tables(console, assessment.scores, assessment.buckets, assessment.decoding_label)
+        else:
+            console.print(scores_table(assessment.scores, assessment.decoding_label))
 
 
 def save(
@@ -82,13 +90,20 @@ def assess(
 ) -> Assessment:
     """Translate ``sources`` and score the result. decoding: keywords of ``Translator.translate``.
 
-    edges, quantiles: as ``bleu_by_length`` takes them. Raises UserError for settings or texts that do not fit.
+    Sources are translated whole, as in validation, up to ``MAX_SOURCE`` pieces unless ``decoding`` has another
+    ``max_source``; warns of longer ones. edges, quantiles: as ``bleu_by_length`` takes them.
+    Raises UserError for settings or texts that do not fit.
     """
     if len(sources) != len(references):  # said before the time of translating is spent
         raise UserError(f"{len(sources)} source lines but {len(references)} references: give one for each")
     start = time.perf_counter()
-    hypotheses = [translation.text for translation in translator.translate(sources, **decoding)]
+    translations = translator.translate(sources, **{"max_source": MAX_SOURCE} | decoding)
     seconds = time.perf_counter() - start
+    faults = Faults("source text")
+    for number, translation in enumerate(translations, start=1):
+        faults.add_too_long(number, translation)
+    faults.finish()
+    hypotheses = [translation.text for translation in translations]
     return assess_texts(
         sources, hypotheses, references, label_decoding(decoding), seconds, edges=edges, quantiles=quantiles
     )
@@ -104,8 +119,16 @@ def assess_texts(
     edges: Sequence[int] = EDGES,
     quantiles: int | None = None,
 ) -> Assessment:
-    """Score hypotheses that are there already. Without ``sources`` nothing is known about lengths: no buckets."""
-    scores = score(hypotheses, references)
+    """Score hypotheses that are there already. Without ``sources`` nothing is known about lengths: no buckets.
+
+    TER, whose time and memory grow with the square of a line's length, is left out where a line is no sentence.
+    """
+    areas = [len(one.split()) * len(other.split()) for one, other in zip(hypotheses, references, strict=False)]
+    largest = max(range(len(areas)), key=areas.__getitem__, default=0)
+    with_ter = not areas or areas[largest] <= TER_WORDS**2
+    if not with_ter:
+        log.warning("line %d is too long for TER, which is left out", largest + 1)
+    scores = score(hypotheses, references, with_ter)
     buckets = [] if sources is None else bleu_by_length(sources, hypotheses, references, edges, quantiles)
     return Assessment(list(hypotheses), scores, buckets, seconds, decoding_label)
 

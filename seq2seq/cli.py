@@ -5,6 +5,7 @@ because Hydra takes a word for a number, and says "could not override" where a n
 """
 
 import difflib
+import errno
 import itertools
 import logging
 import os
@@ -15,7 +16,7 @@ from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from seq2seq.errors import UserError
+from seq2seq.errors import Interrupted, UserError
 
 TYPED = tuple(sys.argv)  # before anything is quoted for Hydra
 CONF = Path(__file__).resolve().parents[1] / "conf"
@@ -27,7 +28,7 @@ FREE_TEXT = {
 LOOSE = {"trainer.devices", "training.patience", "layer"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
-    "quantiles": 4,
+    **{"quantiles": 4, "max_source": 128},
     **{"decoding.beam": 5, "decoding.alpha": 0.6, "decoding.max_length": 200, "decoding.batch_tokens": 8192},
 }
 _WITH_VALUE = {*("-c", "--cfg", "-i", "--info", "-p", "--package", "-cn", "--config-name"), *("-cd", "--config-dir")}
@@ -185,17 +186,18 @@ def _fits(value: Any, default: Any) -> bool:
     return type(value) is type(default) or (type(default) is float and type(value) is int)
 
 
-def run(name: str, task: Callable[[dict[str, Any]], Any], usage: str, multirun: bool = True) -> None:
+def run(name: str, task: Callable[..., Any], usage: str, multirun: bool = True, tell_asked: bool = False) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with plain settings.
 
     usage: the text of ``--help``. multirun: whether ``-m`` is allowed; each job then gets a folder in ``run_dir``.
+    tell_asked: give ``task`` a second argument, see ``_asked``.
     A mistake ends in one line on standard error and status 2.
     """
     try:
         if {"-h", "--help"} & set(sys.argv[1:]):
             print(usage.strip())
         else:
-            _compose_and_call(name, task, check(name, sys.argv[1:], multirun))
+            _compose_and_call(name, task, check(name, sys.argv[1:], multirun), tell_asked)
         sys.stdout.flush()
     except UserError as error:
         _fail(str(error))
@@ -203,16 +205,30 @@ def run(name: str, task: Callable[[dict[str, Any]], Any], usage: str, multirun: 
         # Whoever reads has enough (``| head``). Python would complain of it once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        _fail(f"{error.filename}: {error.strerror}")
+        _fail(f"{error.filename or 'writing'}: {error.strerror}")
+    except Interrupted as stop:
+        print(stop, file=sys.stderr)
+        raise SystemExit(stop.status) from None
     except KeyboardInterrupt:
         _fail("stopped", 130)
 
 
-def _compose_and_call(name: str, task: Callable[[dict[str, Any]], Any], arguments: list[str]) -> None:
+def _asked(settings: dict[str, Any], overrides: Sequence[str], defaults: dict[str, Any]) -> dict[str, Any]:
+    """What of the settings was typed, by dotted names: each one named, and each that a choice of files changed."""
+    named = {override.partition("=")[0] for override in overrides}
+    return {
+        key: value
+        for key, value in _flat(settings).items()
+        if not isinstance(value, dict) and (key in named or value != defaults.get(key))
+    }
+
+
+def _compose_and_call(name: str, task: Callable[..., Any], arguments: list[str], tell_asked: bool) -> None:
     """Hand the checked command line to Hydra. Raises what ``task`` raised; in a multirun the other jobs run first."""
     import hydra
+    from hydra import compose, initialize_config_dir
     from hydra.core.hydra_config import HydraConfig
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
@@ -221,6 +237,8 @@ def _compose_and_call(name: str, task: Callable[[dict[str, Any]], Any], argument
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come here as they are, not printed and swallowed
     failures: list[Exception] = []
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        defaults = _flat(OmegaConf.to_container(compose(name), resolve=True)) if tell_asked else {}
 
     def job(config: Any) -> None:
         try:
@@ -229,7 +247,7 @@ def _compose_and_call(name: str, task: Callable[[dict[str, Any]], Any], argument
             if hydra_config.mode.name == "MULTIRUN" and settings.get("run_dir"):
                 folder = f"{hydra_config.job.num}-{settings['model']['name']}"
                 settings["run_dir"] = str(Path(settings["run_dir"]) / folder)
-            task(settings)
+            task(settings, *([_asked(settings, hydra_config.overrides.task, defaults)] if tell_asked else []))
         except Exception as error:  # Hydra would print a line of its own before it raises it
             failures.append(error)
 

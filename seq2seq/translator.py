@@ -1,11 +1,15 @@
 """From lines of text to lines of text: tokenizer, batches, search and back, around any model.
 
+A line longer than the model was trained for is cut into parts, which are translated one by one.
+
 Legend: B sentences of a batch, S source pieces + EOS, T target pieces (+ EOS where the sentence was finished),
 L layers of the decoder.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +18,7 @@ import torch
 
 from seq2seq.checkpoint import load_checkpoint
 from seq2seq.data.batching import plan_batches, source_batch
-from seq2seq.data.text import normalise
+from seq2seq.data.text import cut_line, normalise, words
 from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.decoding.scoring import forced_attention
 from seq2seq.decoding.search import Hypothesis, search
@@ -25,6 +29,13 @@ from seq2seq.symbols import EOS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+log = logging.getLogger(__name__)
+
+MAX_SOURCE = 128  # pieces of a line, for a model whose settings do not say what it was trained on (data.max_length)
+WEIGHTS_AT_ONCE = 2**18  # T x S x sentences: bounds the memory that attention takes, of each layer and head
+REPORTED = 5  # lines with the same fault that are named one by one
+SPLIT, REFUSE = TOO_LONG = "split", "refuse"
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,10 @@ class Translation:
     finished: False where the length limit cut the translation off.
     nbest: texts and scores, best first; the first is ``text``.
     weights: (L, heads, T, S) cross-attention, float32; None where it was not asked for, where the model has no
-    attention, and for an empty line.
+    attention, for an empty line, and where ``parts`` is not 1.
+    parts: 1; more where the line was too long and was translated in so many parts: texts are then joined by spaces,
+    tokens put together (each part's with its ``</s>``), scores added, and the k-th of ``nbest`` made of each part's
+    k-th. 0 where it was too long and refused: the text is empty, whatever the source.
     """
 
     source: str
@@ -48,6 +62,7 @@ class Translation:
     finished: bool
     nbest: list[tuple[str, float]]
     weights: np.ndarray | None = None
+    parts: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         """Plain types for JSON. ``attention`` is nested [layer][head][target token][source token], or None."""
@@ -57,6 +72,7 @@ class Translation:
             "translation": self.text,
             "score": self.score,
             "finished": self.finished,
+            "parts": self.parts,
             "source_tokens": self.source_tokens,
             "tokens": self.tokens,
             "nbest": [{"text": text, "score": score} for text, score in self.nbest],
@@ -99,62 +115,91 @@ class Translator:
         nbest: int = 1,
         batch_tokens: int = 8192,
         attention: bool = False,
+        max_source: int | None = None,
+        too_long: str = SPLIT,
     ) -> list[Translation]:
         """One translation for each line, in their order; an empty line gives an empty one without the model.
 
         beam, alpha, max_length, nbest: as ``search`` takes them. batch_tokens: most padded source positions x beam of
         a batch; a longer line is a batch by itself. attention: also the weights of the best translation, by one
-        teacher-forced pass. Raises UserError for settings that make no sense.
+        teacher-forced pass. max_source: pieces beyond which a line is too long; None: what the model was trained on.
+        too_long: ``split`` (translate it in parts, see ``cut_line``) or ``refuse`` (give an empty translation).
+        Raises UserError for settings that make no sense.
         """
         if self.model.training:
             raise RuntimeError("the model is in training mode, with dropout on: call model.eval() first")
         _check_whole(beam=beam, max_length=max_length, nbest=nbest, batch_tokens=batch_tokens)
+        check_too_long(max_source, too_long)
         sources = [normalise(line) for line in lines]
-        found = [Translation(source, "", [END], [END], 0.0, True, [("", 0.0)]) for source in sources]
-        full = [row for row, source in enumerate(sources) if source]
-        ids = self.tokenizers.source.encode([sources[row] for row in full])
-        lengths = np.array([len(row) for row in ids], dtype=np.int64)
+        parts = self._parts(sources, max_source or self.max_source, too_long)
+        ids = [part for line in parts for part in line]
+        whole = [len(line) == 1 for line in parts for _ in line]
+        lengths = np.array([len(part) for part in ids], dtype=np.int64)
         budget = max(1, batch_tokens // max(beam, 1))
         plan = plan_batches(lengths, np.zeros_like(lengths), batch_tokens=budget, seed=0, epoch=0, shuffle=False)
+        found: dict[int, Translation] = {}
         for planned in reversed(plan):  # longest first: what does not fit into memory fails at once
             batch = [ids[number] for number in planned.rows]
             source, source_lengths = (tensor.to(self.device) for tensor in source_batch(batch))  # (B, S), (B,)
             results = search(
                 self.model, source, source_lengths, beam=beam, alpha=alpha, max_length=max_length, nbest=nbest
             )
-            weights = self._weights(source, source_lengths, results) if attention else [None] * len(batch)
-            for number, row_ids, hypotheses, matrix in zip(planned.rows, batch, results, weights, strict=True):
-                row = full[number]
-                found[row] = self._translation(sources[row], row_ids, hypotheses, matrix)
-        return found
+            wanted = [row for row, number in enumerate(planned.rows) if attention and whole[number]]
+            weights = self._weights(source, source_lengths, results, wanted)
+            for row, number in enumerate(planned.rows):
+                found[number] = self._translation(batch[row], results[row], weights.get(row))
+        ordered = (found[number] for number in range(len(ids)))
+        return [_one_line(source, [next(ordered) for _ in line]) for source, line in zip(sources, parts, strict=True)]
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
 
-    def _weights(
-        self, source: torch.Tensor, lengths: torch.Tensor, results: list[list[Hypothesis]]
-    ) -> list[np.ndarray | None]:
-        """Cross-attention of each sentence's best hypothesis, (L, heads, T, S) without padding."""
-        best = [hypotheses[0] for hypotheses in results]
-        cross = forced_attention(self.model, source, lengths, [one.tokens for one in best]).cross
-        if cross is None:
-            return [None] * len(best)
-        table = cross.float().cpu().numpy()  # (B, L, heads, T, S)
-        steps = [len(one.tokens) + one.finished for one in best]  # a cut-off hypothesis has no step for EOS
-        return [
-            table[row, :, :, :step, :length].copy()  # a view would keep the whole batch alive
-            for row, (step, length) in enumerate(zip(steps, lengths.tolist(), strict=True))
-        ]
+    @property
+    def max_source(self) -> int:
+        """Pieces of the longest source that the model was trained on."""
+        return self.settings.get("data", {}).get("max_length", MAX_SOURCE)
 
-    def _translation(
-        self, source: str, ids: list[int], hypotheses: list[Hypothesis], weights: np.ndarray | None
-    ) -> Translation:
+    def _parts(self, sources: list[str], most: int, too_long: str) -> list[list[list[int]]]:
+        """The piece ids of each line: as one part, as several of at most ``most`` pieces, or none."""
+        parts = [[ids] if ids else [] for ids in self.tokenizers.source.encode(sources)]
+        for row, source in enumerate(sources):
+            if parts[row] and len(parts[row][0]) > most:
+                parts[row] = self._cut(source, most) if too_long == SPLIT else []
+        return parts
+
+    def _cut(self, source: str, most: int) -> list[list[int]]:
+        """A line in parts of at most ``most`` pieces; a word that is longer than that (no language's) is chopped."""
+        ids = self.tokenizers.source.encode(words(source))  # no piece crosses a space
+        parts = (
+            [id for word in ids[part] for id in word] for part in cut_line(words(source), list(map(len, ids)), most)
+        )
+        return [part[start : start + most] for part in parts for start in range(0, len(part), most)]
+
+    def _weights(
+        self, source: torch.Tensor, lengths: torch.Tensor, results: list[list[Hypothesis]], wanted: list[int]
+    ) -> dict[int, np.ndarray]:
+        """Cross-attention of the best hypothesis of each row in ``wanted``, (L, heads, T, S) without padding."""
+        best = {row: results[row][0] for row in wanted}
+        steps = {row: len(one.tokens) + one.finished for row, one in best.items()}  # cut off, it has no step for EOS
+        longest = max(source.shape[1], 1, *steps.values())
+        share = max(1, WEIGHTS_AT_ONCE // longest**2)
+        weights = {}
+        for rows in (wanted[start : start + share] for start in range(0, len(wanted), share)):
+            tokens = [best[row].tokens for row in rows]
+            cross = forced_attention(self.model, source[rows], lengths[rows], tokens).cross
+            if cross is None:
+                return {}
+            for row, table in zip(rows, cross.float().cpu().numpy(), strict=True):  # (L, heads, T, S)
+                weights[row] = table[:, :, : steps[row], : lengths[row]].copy()  # a view would keep them all alive
+        return weights
+
+    def _translation(self, ids: list[int], hypotheses: list[Hypothesis], weights: np.ndarray | None) -> Translation:
         best, target = hypotheses[0], self.tokenizers.target
         texts = target.decode([one.tokens for one in hypotheses])
         return Translation(
-            source=source,
+            source="",  # of the line, which this may be a part of
             text=texts[0],
             source_tokens=self.tokenizers.source.pieces([*ids, EOS]),
             tokens=target.pieces([*best.tokens, EOS] if best.finished else best.tokens),
@@ -221,6 +266,66 @@ def _check_place(name: str, value: int | str, count: int, rules: tuple[str, ...]
         return
     there = f"{name}s 0 to {count - 1}" if count > 1 else f"{name} 0 alone"
     raise UserError(f"{name}={value}: this model has {there}; or give {' or '.join(rules)}")
+
+
+def check_too_long(max_source: int | None, too_long: str) -> None:
+    """Raises UserError for settings of lines that are too long which make no sense."""
+    if max_source is not None:
+        _check_whole(max_source=max_source)
+    if too_long not in TOO_LONG:
+        raise UserError(f"too_long={too_long}: choose {' or '.join(TOO_LONG)}")
+
+
+class Faults:
+    """Warns of lines with a fault: of each kind the first few by their numbers, and in the end how many there were."""
+
+    def __init__(self, name: str) -> None:
+        """name: of the text, such as its file."""
+        self.name = name
+        self._counts: Counter[str] = Counter()
+
+    def add(self, number: int, fault: str) -> None:
+        """Line ``number``, from 1, has this fault."""
+        self._counts[fault] += 1
+        if self._counts[fault] <= REPORTED:
+            log.warning("%s, line %d: %s", self.name, number, fault)
+
+    def add_too_long(self, number: int, translation: Translation) -> None:
+        """The same where the line was longer than ``max_source``."""
+        if translation.parts != 1:
+            done = "translated in parts" if translation.parts else "its translation is left empty"
+            self.add(number, f"more subwords than max_source allows: {done}")
+
+    def finish(self) -> None:
+        """Say the totals."""
+        for fault, count in self._counts.items():
+            if count > REPORTED:
+                log.warning("%s, %d lines in all: %s", self.name, count, fault)
+
+
+def _one_line(source: str, parts: list[Translation]) -> Translation:
+    """The translation of a line from those of its parts; there are none of an empty or a refused line."""
+    if not parts:
+        return Translation(source, "", [END], [END], 0.0, not source, [("", 0.0)], parts=0 if source else 1)
+    if len(parts) == 1:
+        return replace(parts[0], source=source)
+    return Translation(
+        source=source,
+        text=_join(part.text for part in parts),
+        source_tokens=[token for part in parts for token in part.source_tokens],
+        tokens=[token for part in parts for token in part.tokens],
+        score=sum(part.score for part in parts),
+        finished=all(part.finished for part in parts),
+        nbest=[
+            (_join(text for text, _ in row), sum(score for _, score in row))
+            for row in zip(*(part.nbest for part in parts), strict=False)
+        ],
+        parts=len(parts),
+    )
+
+
+def _join(texts: Iterable[str]) -> str:
+    return " ".join(filter(None, texts))
 
 
 def _check_whole(**settings: int) -> None:

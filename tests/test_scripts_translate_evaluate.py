@@ -10,9 +10,8 @@ from pathlib import Path
 import datasets
 import pytest
 import torch
-from tiny import ENGLISH, VIETNAMESE, load_script, write_corpus, write_run
+from tiny import ENGLISH, VIETNAMESE, write_corpus, write_run
 
-from seq2seq import cli
 from seq2seq.translator import Translator
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -31,30 +30,6 @@ def runs(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    """Call a script's function with the settings of a command line, in an empty folder; gives what it returns."""
-    monkeypatch.chdir(tmp_path)
-
-    def _script(name, *arguments, stdin=None):
-        function, results = getattr(load_script(name), name), []
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
-        if stdin is not None:
-            (tmp_path / ".stdin").write_bytes(stdin)
-            monkeypatch.setattr(sys, "stdin", open(tmp_path / ".stdin", "rb"))  # noqa: SIM115
-        cli.run(name, lambda settings: results.append(function(settings)), "", multirun=False)
-        return results[0]
-
-    return _script
-
-
-def _fails(script, capfd, *arguments, **stdin):
-    with pytest.raises(SystemExit) as stop:
-        script(*arguments, **stdin)
-    assert stop.value.code == 2
-    return capfd.readouterr().err.splitlines()[-1]
 
 
 def test_lines_out_are_lines_in_whatever_they_hold(script, runs, capfdbinary):
@@ -114,13 +89,15 @@ def test_json_has_all_layers_and_heads_with_rows_that_sum_to_one(script, runs, c
 
 
 def test_there_is_a_picture_for_each_sentence_that_fits(script, runs, tmp_path, caplog):
-    stdin = "\n".join([ENGLISH[0], "", ENGLISH[1], "xyz " * 150]).encode()
-    found = script("translate", f"checkpoint={runs['transformer']}", "heatmap=a b", "head=max", *SHORT, stdin=stdin)
+    stdin = "\n".join([ENGLISH[0], "", ENGLISH[1], "xyz " * 150, "xyz " * 999]).encode()
+    options = ["heatmap=a b", "head=max", "max_source=999", *SHORT]
+    found = script("translate", f"checkpoint={runs['transformer']}", *options, stdin=stdin)
     pictures = sorted((tmp_path / "a b").iterdir())
     assert [path.name for path in pictures] == ["00001.png", "00003.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
-    assert found == {"lines": 4, "heatmaps": 2}
+    assert found == {"lines": 5, "heatmaps": 2}
     assert "line 4: more than 200 pieces" in caplog.text
+    assert "line 5: more subwords than max_source allows: translated in parts" in caplog.text
 
 
 def test_a_model_without_attention_says_so_once_and_draws_nothing(script, runs, tmp_path, caplog, capfd):
@@ -147,22 +124,17 @@ def test_a_model_without_attention_says_so_once_and_draws_nothing(script, runs, 
         (["checkpoint=RUN", "input=text", "nbest=9"], "nbest is 9 with beam 5"),
         (["checkpoint=RUN", "input=text", "device=toaster"], "device=toaster"),
         (["checkpoint=RUN", "input=text", "heatmap=h", "layer=3"], "layer=3: this model has layers 0 to 2"),
-        (["checkpoint=RUN", "input=bad"], "bad, line 2: not UTF-8"),
+        (["checkpoint=RUN", "input=text", "max_source=0"], "max_source is 0"),
+        (["checkpoint=RUN", "input=text", "max_source=far"], "max_source=far: a whole number is expected"),
+        (["checkpoint=RUN", "input=text", "too_long=cut"], "too_long=cut: choose split or refuse"),
     ],
 )
-def test_a_mistake_in_translating_is_one_line(script, runs, capfd, tmp_path, arguments, message):
+def test_a_mistake_in_translating_is_one_line(fails, runs, tmp_path, arguments, message):
     (tmp_path / "text").write_text("a\n")
-    (tmp_path / "bad").write_bytes(b"a\nb\xe1\n")
     arguments = [argument.replace("RUN", str(runs["transformer"])) for argument in arguments]
-    line = _fails(script, capfd, "translate", *arguments)
-    assert line.startswith("error: ")
+    line = fails("translate", *arguments)
     assert message in line
     assert (tmp_path / "text").read_text() == "a\n"
-
-
-def test_bytes_that_are_no_text_are_named_on_standard_input(script, runs, capfd):
-    line = _fails(script, capfd, "translate", f"checkpoint={runs['rnn']}", stdin=b"a\nb\n\xff\n")
-    assert line.startswith("error: standard input, line 3: not UTF-8")
 
 
 def _start(name, *arguments, **options):
@@ -266,10 +238,9 @@ def test_translations_of_others_are_scored_as_they_are(script, tmp_path, capfd):
         (["checkpoint=RUN", "decoding.beam=0"], "beam is 0"),
     ],
 )
-def test_a_mistake_in_evaluating_is_one_line(script, runs, capfd, tmp_path, arguments, message):
+def test_a_mistake_in_evaluating_is_one_line(fails, runs, tmp_path, arguments, message):
     (tmp_path / "one").write_text("a\n")
     (tmp_path / "two").write_text("a\nb\n")
-    line = _fails(script, capfd, "evaluate", *(argument.replace("RUN", str(runs["rnn"])) for argument in arguments))
-    assert line.startswith("error: ")
+    line = fails("evaluate", *(argument.replace("RUN", str(runs["rnn"])) for argument in arguments))
     assert message in line
     assert not (runs["rnn"] / "evaluation").exists()

@@ -1,8 +1,6 @@
 """``scripts/train.py`` from settings to the run's folder, on a corpus of four pairs."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import tiny
@@ -131,26 +129,6 @@ def test_training_without_a_test_split_ends_without_scores(tmp_path):
         (tmp_path / "corpus" / f"test.{language}").unlink()
     result = tiny.load_script("train").train(given)
     assert result["test"] == {}
-
-
-@pytest.mark.long
-def test_two_processes_make_one_run_with_the_gradient_of_one_process_that_accumulates(tmp_path):
-    same = ["model.dropout=0.0", "trainer.log_every=1"]
-    given = [f"data.dir={tiny.write_corpus(tmp_path / 'corpus')}", f"data.cache_dir={tmp_path / 'cache'}"]
-    command = [sys.executable, "scripts/train.py", *SMALL, "trainer=ddp", "trainer.accelerator=cpu", *given, *same]
-    done = subprocess.run(
-        [*command, f"run_dir={tmp_path / 'run'}"], cwd=cli.CONF.parent, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run")] == ["run"]
-    result = json.loads((tmp_path / "run" / "metrics.json").read_text("utf-8"))
-    assert result["train"]["steps"] == 2
-    assert "validation BLEU" in (tmp_path / "run" / "train.log").read_text("utf-8")
-    alone = f"run_dir={tmp_path / 'alone'}"
-    tiny.load_script("train").train(settings(tmp_path, *same, "trainer.accumulate=2", alone))
-    for tag in ("train/gradient_norm", "validation/loss", "validation/bleu"):
-        together, single = ([event.value for event in board(tmp_path / name).Scalars(tag)] for name in ("run", "alone"))
-        assert together == pytest.approx(single, rel=1e-4), tag
 
 
 @pytest.mark.parametrize(

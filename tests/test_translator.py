@@ -17,7 +17,7 @@ from seq2seq.translator import Translation, Translator, draw_attention
 
 LONG = " ".join(["cat chair city books"] * 40)
 LINES = [LONG, "", ENGLISH[0], "  \t\u200b ", ENGLISH[1], "late", ENGLISH[0], "\ufeff", "Đêm nay 🙂 ở 東京?"]
-OPTIONS = {"beam": 3, "max_length": 12}
+OPTIONS = {"beam": 3, "max_length": 12, "max_source": 1000}
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -43,12 +43,96 @@ def test_blank_lines_never_reach_the_model(translator, monkeypatch):
     assert texts == ["", "", ""]
 
 
-def test_a_line_is_translated_alone_as_in_company(translator):
-    together = translator.translate(LINES, **OPTIONS)
-    for batch_tokens in (1, 60):
-        for one, alone in zip(together, translator.translate(LINES, batch_tokens=batch_tokens, **OPTIONS), strict=True):
-            assert alone.text == one.text
-            assert alone.score == pytest.approx(one.score, rel=1e-3)
+def _same(found: list[Translation], expected: list[Translation]) -> None:
+    assert [one.text for one in found] == [one.text for one in expected]
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected], rel=1e-3)
+
+
+def test_a_translation_does_not_depend_on_batch_size_neighbours_or_order(translator):
+    lines = [*LINES[1:], *ENGLISH[2:], "a", "b c", LONG[:99]]
+    for beam in (1, 3):
+        options = OPTIONS | {"beam": beam}
+        expected = [translator.translate([line], **options)[0] for line in lines]
+        assert len({round(one.score, 3) for one in expected}) > 8  # no two lines are the same to the model
+        for batch_tokens in (60, 5000):
+            _same(translator.translate(lines, batch_tokens=batch_tokens, **options), expected)
+        _same(translator.translate([LONG, *lines[::-1], LONG], **options)[-2:0:-1], expected)
+
+
+def test_a_line_that_is_too_long_is_the_translations_of_its_parts_joined(translator):
+    sentences = [*ENGLISH, ENGLISH[0].replace(".", "")]
+    first, *parts, last = translator.translate([LONG, *sentences, "late"], nbest=3, **OPTIONS)
+    most = max(len(part.source_tokens) for part in parts) - 1
+    options = OPTIONS | {"nbest": 3, "max_source": most, "attention": True}
+    before, joined, after = translator.translate(["late", " ".join(sentences), "late"], **options)
+    assert joined.parts == len(sentences)
+    assert joined.source == " ".join(sentences)
+    assert joined.text == " ".join(filter(None, (part.text for part in parts)))
+    for name in ("tokens", "source_tokens"):
+        assert getattr(joined, name) == [token for part in parts for token in getattr(part, name)]
+    assert joined.score == pytest.approx(sum(part.score for part in parts), rel=1e-3)
+    assert joined.finished == all(part.finished for part in parts)
+    assert joined.weights is None
+    assert joined.as_dict()["parts"] == len(sentences)
+    assert joined.nbest[0] == (joined.text, joined.score)
+    second = " ".join(filter(None, (part.nbest[1][0] for part in parts)))
+    assert (joined.nbest[1][0], len(joined.nbest)) == (second, 3)
+    assert before.text == after.text == last.text
+    assert (before.parts, first.parts) == (1, 1)
+
+
+def test_a_line_that_is_too_long_is_refused_if_asked(translator):
+    options = OPTIONS | {"max_source": 40, "too_long": "refuse"}
+    lines = [ENGLISH[0], LONG, ENGLISH[1]]
+    before, refused, after = translator.translate(lines, nbest=2, **options)
+    assert (refused.source, refused.text, refused.parts, refused.finished) == (LONG, "", 0, False)
+    assert refused.nbest == [("", 0.0)]
+    _same([before, after], translator.translate([ENGLISH[0], ENGLISH[1]], **options))
+
+
+def test_no_part_is_longer_than_allowed_even_of_an_endless_word(transformer, monkeypatch):
+    widths, search = [], room.search
+
+    def spy(model, source, lengths, **options):
+        widths.extend(lengths.tolist())
+        return search(model, source, lengths, **options)
+
+    monkeypatch.setattr(room, "search", spy)
+    for line in ("x" * 500, "🙂" * 100, LONG, "a, b " * 200, "Mr. " * 99, "." * 300):
+        (one,) = transformer.translate([line], **OPTIONS | {"max_source": 20})
+        assert one.parts == len(widths) > 1
+        assert max(widths) == 21  # and EOS
+        pieces = tokenizers().source.encode([line])[0]
+        assert [token for token in one.source_tokens if token != "</s>"] == tokenizers().source.pieces(pieces)
+        widths.clear()
+
+
+def test_too_long_is_what_training_left_out_unless_it_is_said(tmp_path):
+    translator = Translator.from_checkpoint(write_run(tmp_path / "run", "rnn"), "cpu")
+    for stored, most in (({}, 128), ({"data": {"max_length": 30}}, 30)):
+        translator.settings = stored
+        found = translator.translate(["a " * most, "a " * (most + 1)], beam=1, max_length=1)
+        assert [one.parts for one in found] == [1, 2]
+
+
+def test_attention_of_many_lines_is_taken_some_at_a_time(transformer, monkeypatch):
+    expected = transformer.translate(LINES, attention=True, **OPTIONS)
+    areas, forced = [], room.forced_attention
+
+    def spy(model, source, *rest):
+        areas.append(len(source) * source.shape[1])
+        return forced(model, source, *rest)
+
+    monkeypatch.setattr(room, "forced_attention", spy)
+    monkeypatch.setattr(room, "WEIGHTS_AT_ONCE", 2000)
+    for one, other in zip(transformer.translate(LINES, attention=True, **OPTIONS), expected, strict=True):
+        if one.source:
+            np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+    assert len(areas) > 2
+    areas.clear()
+    _, whole = transformer.translate([LONG, ENGLISH[0]], attention=True, **OPTIONS | {"max_source": 40})
+    assert sum(areas) <= 41  # nothing for the parts of a line
+    assert whole.weights.shape[-1] == len(whole.source_tokens)
 
 
 def test_no_batch_is_over_its_budget_but_for_a_single_long_line(translator, monkeypatch):
@@ -101,7 +185,7 @@ def test_weights_have_a_row_a_token_and_a_column_a_source_piece(translator):
 
 
 def test_a_cut_off_translation_has_no_end_and_no_row_for_it(transformer):
-    (one,) = transformer.translate([LONG], beam=1, max_length=2, attention=True)
+    (one,) = transformer.translate([LONG], beam=1, max_length=2, max_source=1000, attention=True)
     assert not one.finished
     assert "</s>" not in one.tokens
     assert one.weights.shape[2] == len(one.tokens) == 2
@@ -134,7 +218,17 @@ def test_a_model_with_dropout_on_does_not_translate():
 
 
 @pytest.mark.parametrize(
-    "options", [{"beam": 0}, {"beam": 2.0}, {"nbest": 9}, {"max_length": 0}, {"batch_tokens": 0}, {"alpha": -1.0}]
+    "options",
+    [
+        {"beam": 0},
+        {"beam": 2.0},
+        {"nbest": 9},
+        {"max_length": 0},
+        {"batch_tokens": 0},
+        {"alpha": -1.0},
+        {"max_source": 0},
+        {"too_long": "cut"},
+    ],
 )
 def test_settings_without_a_sense_are_refused(transformer, options):
     with pytest.raises(UserError, match=next(iter(options))):

@@ -7,9 +7,11 @@ Legend: B sentences of a batch, S source pieces + EOS, T target pieces + EOS (or
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple, Self
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -55,7 +57,7 @@ class Batch:
 class PlannedBatch(NamedTuple):
     """Which rows make a batch, before anything is padded."""
 
-    rows: np.ndarray  # (B,) int64
+    rows: np.ndarray  # (B,) int32: plans of large corpora stay in memory
     step_tokens: int
 
 
@@ -64,12 +66,36 @@ class Ragged:
     """Rows of different length in one flat array: row i is ``values[offsets[i]:offsets[i + 1]]``."""
 
     values: np.ndarray  # (all pieces,) int32
-    offsets: np.ndarray  # (n + 1,)
+    offsets: np.ndarray  # (n + 1,) int64
+    folder: Path | None = None  # where both lie as files, if they are read from there
+
+    @staticmethod
+    def write(folder: Path, blocks: Iterable[list[list[int]]]) -> None:
+        """Write rows, which come in blocks, to a new folder; no more than a block is in memory."""
+        folder.mkdir()
+        with (folder / "values").open("wb") as values, (folder / "offsets").open("wb") as offsets:
+            end = np.zeros(1, np.int64)
+            end.tofile(offsets)
+            for rows in blocks:
+                np.fromiter(chain.from_iterable(rows), np.int32).tofile(values)
+                ends = end + np.cumsum([len(row) for row in rows])  # (rows of the block,)
+                ends.tofile(offsets)
+                end = ends[-1:]
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What ``write`` wrote, mapped into memory: the system reads what is in use and drops it where it must."""
+        return cls(_mapped(folder / "values", np.int32), _mapped(folder / "offsets", np.int64), folder)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, for a worker that is spawned, files are mapped again and not copied."""
+        return (Ragged.load, (self.folder,)) if self.folder else (Ragged, (self.values, self.offsets))
 
     @property
     def lengths(self) -> np.ndarray:
-        """(n,) pieces of each row."""
-        return np.diff(self.offsets)
+        """(n,) int32, pieces of each row."""
+        begins, ends = self.offsets[:-1], self.offsets[1:]
+        return np.subtract(ends, begins, out=np.empty(len(ends), np.int32), casting="unsafe")
 
     def padded(self, rows: np.ndarray, before: int | None = None, after: int | None = None) -> tuple[Tensor, Tensor]:
         """The given rows as (B, L) int64 padded right, and their (B,) lengths.
@@ -91,9 +117,14 @@ class Ragged:
         return torch.from_numpy(table), torch.from_numpy(lengths.astype(np.int64))
 
 
+def _mapped(path: Path, kind: type) -> np.ndarray:
+    """The numbers in a file, read as they are needed. An empty file cannot be mapped."""
+    return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.empty(0, kind)
+
+
 def make_batch(source: Ragged, target: Ragged, planned: PlannedBatch) -> Batch:
     """Pad the planned rows into a batch."""
-    rows = np.asarray(planned.rows)
+    rows = planned.rows.astype(np.int64)
     source_ids, source_lengths = source.padded(rows, after=EOS)  # (B, S), (B,)
     target_input, _ = target.padded(rows, before=BOS)  # (B, T)
     target_output, target_lengths = target.padded(rows, after=EOS)  # (B, T), (B,)
@@ -144,7 +175,7 @@ def plan_batches(
     if len(widths) == 0:
         return []
     random = np.random.Generator(np.random.PCG64([seed, epoch]))
-    order = _by_length(source_lengths, target_lengths, random if shuffle else None)  # (n,)
+    order = _by_length(widths, source_lengths, target_lengths, random if shuffle else None)  # (n,)
     widths = widths[order]  # (n,), the same numbers in every epoch
     cuts = _cut(widths, batch_tokens)
     count = len(cuts)
@@ -162,14 +193,20 @@ def plan_batches(
 
 
 def _by_length(
-    source_lengths: np.ndarray, target_lengths: np.ndarray, random: np.random.Generator | None
+    widths: np.ndarray, source_lengths: np.ndarray, target_lengths: np.ndarray, random: np.random.Generator | None
 ) -> np.ndarray:
-    """Row numbers, (n,), by the longer side, then by the source: blurred and ties mixed where ``random`` is given."""
-    widths = np.maximum(source_lengths, target_lengths)  # (n,)
+    """Row numbers, (n,) int32, by the longer side, then by the source: blurred and ties mixed if ``random`` is given.
+
+    In place and in 32 bits, because this is where a large corpus takes most memory.
+    """
     if random is None:
-        return np.lexsort((target_lengths, source_lengths, widths))
-    blurred = source_lengths * (1 + BLUR * random.random(len(widths)))  # (n,)
-    return np.lexsort((random.random(len(widths)), blurred.astype(np.int64), widths))
+        return np.lexsort((target_lengths, source_lengths, widths)).astype(np.int32)
+    blurred = random.random(len(widths))  # (n,)
+    blurred *= BLUR
+    blurred += 1
+    blurred *= source_lengths
+    blurred = blurred.astype(np.int32)
+    return np.lexsort((random.random(len(widths)), blurred, widths)).astype(np.int32)
 
 
 def _cut(widths: np.ndarray, batch_tokens: int) -> np.ndarray:

@@ -27,6 +27,7 @@ from seq2seq.errors import UserError
 
 FEATURES = Features({"source": Value("string"), "target": Value("string")})
 GRAMMAR_FEATURES = Features(FEATURES | {"alignment": Value("string"), "split": Value("string")})
+BLOCK = 1000  # rows read at a time
 _FILE_SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 _IWSLT_SPLITS = {"train": "train", "validation": "tst2012", "test": "tst2013"}
 _SPLIT_ESCAPE = re.compile(r"& (amp|quot|apos|lt|gt|#\d+) ;")
@@ -46,6 +47,18 @@ def load_corpus(name: str, *, source: str = "en", target: str = "vi", **settings
     if source == target:
         raise UserError(f"source and target language are both {source!r}; set data.source and data.target")
     return loaders[name](source, target, **settings)
+
+
+def blocks(dataset: Dataset, column: str) -> Iterator[list[str]]:
+    """A column's texts, a thousand at a time: a list of all of them would not fit for a large corpus."""
+    for rows in dataset.select_columns(column).iter(BLOCK):
+        yield rows[column]
+
+
+def lines(dataset: Dataset, column: str) -> Iterator[str]:
+    """A column's texts one by one; ``datasets`` does the same ten times slower."""
+    for block in blocks(dataset, column):
+        yield from block
 
 
 def fingerprint(corpus: DatasetDict) -> str:

@@ -8,18 +8,19 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import datasets
 import numpy as np
 import torch
-from datasets import Dataset, DatasetDict, Features, Value
+from datasets import Dataset, DatasetDict
 from lightning.pytorch import LightningDataModule
 from torch.utils import data
 
 from seq2seq.data.batching import Batch, PlannedBatch, Ragged, make_batch, plan_batches
-from seq2seq.data.corpora import fingerprint, quiet
-from seq2seq.data.tokenizer import Tokenizer, TokenizerPair
+from seq2seq.data.corpora import blocks, fingerprint
+from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ SHORT = 5  # pieces: up to here a pair is never judged by the ratio of its lengt
 class Split(data.Dataset):
     """The pairs of one split that are used, as pieces. Indexed by a planned batch, it gives the padded batch.
 
-    rows: (n,) the rows' numbers in the corpus; source, target: their pieces, by row number in the corpus.
+    rows: (n,) int32, the rows' numbers in the corpus; source, target: their pieces, by row number in the corpus.
     """
 
     rows: np.ndarray
@@ -90,8 +91,8 @@ class TrainLoader(data.DataLoader):
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Where the pass stands; Lightning puts it into the checkpoint."""
-        return {"epoch": self.sampler.epoch, "given": self._given}
+        """Where the pass stands, or is going to begin; Lightning puts it into the checkpoint."""
+        return dict(self._resume) if self._resume else {"epoch": self.sampler.epoch, "given": self._given}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on behind the batches given; without effect where the next pass is another epoch's."""
@@ -130,7 +131,7 @@ class TranslationData(LightningDataModule):
         self._splits: dict[str, Split] = {}
         for name, dataset in corpus.items():
             source, target = _encode(dataset, tokenizers)
-            rows = np.arange(len(dataset))  # (n,)
+            rows = np.arange(len(dataset), dtype=np.int32)  # (n,)
             self.report[name] = {"pairs": len(rows), "kept": len(rows)}
             if name == "train":
                 rows, left_out = _usable(source.lengths, target.lengths, max_length, max_ratio, batch_tokens)
@@ -197,46 +198,41 @@ def _usable(
     """Row numbers fit for training, and how many are left out for which (first) reason. source, target: (n,) pieces."""
     shorter, longer = np.minimum(source, target), np.maximum(source, target)  # (n,)
     reasons = {
-        "empty": shorter == 0,
-        "too_long": longer > max_length,
-        "over_budget": longer + 1 > batch_tokens,
-        "out_of_ratio": (longer > SHORT) & (longer > max_ratio * shorter),
+        "empty": lambda: shorter == 0,
+        "too_long": lambda: longer > max_length,
+        "over_budget": lambda: longer + 1 > batch_tokens,
+        "out_of_ratio": lambda: (longer > SHORT) & (longer > max_ratio * shorter),
     }
     usable = np.ones(len(source), dtype=bool)  # (n,)
     counts = {}
-    for reason, bad in reasons.items():
+    for reason, is_bad in reasons.items():
+        bad = is_bad()  # (n,)
         counts[reason] = int((usable & bad).sum())
         usable &= ~bad
-    return np.flatnonzero(usable), counts
+    return np.flatnonzero(usable).astype(np.int32), counts
 
 
 def _encode(dataset: Dataset, tokenizers: TokenizerPair) -> tuple[Ragged, Ragged]:
-    """The pieces of both columns. Cached under a name made of the texts and the vocabularies."""
+    """The pieces of both columns, kept on disk under a name made of the texts and the vocabularies."""
     digest = hashlib.sha256(fingerprint(DatasetDict(split=dataset)).encode())
     for model in (tokenizers.source.to_bytes(), tokenizers.target.to_bytes()):
         digest.update(hashlib.sha256(model).digest())
-    name = digest.hexdigest()[:32]
-    folder = Path(datasets.config.HF_DATASETS_CACHE) / "seq2seq_pieces"
-    folder.mkdir(parents=True, exist_ok=True)
-    pieces = datasets.List(Value("int32"))
-    with quiet():
-        encoded = dataset.map(
-            _encode_columns,
-            batched=True,
-            fn_kwargs={"source": tokenizers.source, "target": tokenizers.target},
-            remove_columns=dataset.column_names,
-            features=Features({"source_ids": pieces, "target_ids": pieces}),
-            cache_file_name=str(folder / f"{name}.arrow"),
-            new_fingerprint=name,
-        )
-    return _ragged(encoded, "source_ids"), _ragged(encoded, "target_ids")
+    folder = Path(datasets.config.HF_DATASETS_CACHE) / "seq2seq_pieces" / digest.hexdigest()[:32]
+    if not folder.is_dir():
+        _write_pieces(folder, dataset, tokenizers)
+    return Ragged.load(folder / "source"), Ragged.load(folder / "target")
 
 
-def _encode_columns(rows: dict[str, list[str]], source: Tokenizer, target: Tokenizer) -> dict[str, list[list[int]]]:
-    return {"source_ids": source.encode(rows["source"]), "target_ids": target.encode(rows["target"])}
-
-
-def _ragged(dataset: Dataset, column: str) -> Ragged:
-    """Read a list column straight from Arrow's buffers: no Python object a row."""
-    chunks = dataset.data.column(column).combine_chunks()
-    return Ragged(chunks.values.to_numpy(), chunks.offsets.to_numpy())
+def _write_pieces(folder: Path, dataset: Dataset, tokenizers: TokenizerPair) -> None:
+    """Write beside, then rename: another process finds all of it or nothing."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
+        made = Path(temporary) / "pieces"
+        made.mkdir()
+        for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+            Ragged.write(made / side, map(tokenizer.encode, blocks(dataset, side)))
+        try:
+            made.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise

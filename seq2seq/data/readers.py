@@ -6,7 +6,8 @@ either shifts or loses pairs without a word.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+import reprlib
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,26 @@ from seq2seq.errors import UserError
 Pair = dict[str, str]  # source and target
 
 
-def read_lines(path: str, name: str | None = None) -> Iterator[str]:
-    """The lines of a UTF-8 file, without their ends. name: what complaints call the file."""
+def read_lines(path: str, name: str | None = None, damaged: Callable[[int], None] | None = None) -> Iterator[str]:
+    """The lines of a UTF-8 file, without their ends. name: what complaints call the file.
+
+    damaged: told the number of each line that is not UTF-8, which then comes without the bytes that are no text;
+    None: such a line is an error.
+    """
     with open(path, "rb") as file:  # in binary, only \n ends a line
         for number, raw in enumerate(file, start=1):
+            encoding = "utf-8-sig" if number == 1 else "utf-8"
             try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                line = raw.decode(encoding)
             except UnicodeDecodeError as error:
-                raise UserError(
-                    f"{name or path}, line {number}: not UTF-8 (byte 0x{raw[error.start]:02X} at position "
-                    f"{error.start + 1}); convert the file to UTF-8"
-                ) from error
+                if damaged is None:
+                    start = error.start + len(raw) - len(error.object)  # the codec does not count a byte-order mark
+                    raise UserError(
+                        f"{name or path}, line {number}: not UTF-8 (byte 0x{raw[start]:02X} at position "
+                        f"{start + 1}); convert the file to UTF-8"
+                    ) from error
+                damaged(number)
+                line = raw.decode(encoding, errors="ignore")
             yield line.removesuffix("\n").removesuffix("\r")
 
 
@@ -91,12 +101,11 @@ def _pick(row: dict[str, Any], source: str, target: str, where: str) -> Pair:
         row = row["translation"]
     names = _names(row, source, target)
     if names is None:
-        raise UserError(
-            f"{where}: no columns {source} and {target} (or source and target), but {', '.join(map(str, row))}"
-        )
+        shown = ", ".join(" ".join(str(name).split())[:40] for name in list(row)[:10])  # names can be anything
+        raise UserError(f"{where}: no columns {source} and {target} (or source and target), but {shown}")
     for name in names:
         if not isinstance(row[name], str):
-            raise UserError(f"{where}: column {name} holds no text, but {row[name]!r}")
+            raise UserError(f"{where}: column {name} holds no text, but {reprlib.repr(row[name])}")
     return {"source": row[names[0]], "target": row[names[1]]}
 
 
@@ -139,7 +148,7 @@ def _read_json(path: str, source: str, target: str) -> Iterator[Pair]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{where}: not JSON ({error}); each line must be one object") from error
         if not isinstance(row, dict):
             raise UserError(f"{where}: each line must be one object with {source} and {target}")
@@ -154,5 +163,5 @@ def _read_parquet(path: str, source: str, target: str) -> Iterator[Pair]:
             for row in batch.to_pylist():
                 number += 1
                 yield _pick(row, source, target, f"{path}, row {number}")
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path}: not readable as parquet ({error})") from error
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not readable as parquet ({' '.join(str(error).split())})") from error

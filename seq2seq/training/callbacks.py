@@ -39,14 +39,31 @@ class Scalars(Callback):
     ``train/tokens_per_second`` counts real source and target pieces over training time, validation apart.
     """
 
+    _KEPT = ("speed", "last_step", "_pieces", "_seconds", "_tokens", "_window_pieces", "_window_seconds")
+
     def __init__(self, every: int) -> None:
         self.every = every
         self.speed = 0.0  # over the whole run, pieces a second
+        self.last_step = 0  # of the last point
         self._pieces, self._seconds = 0, 0.0  # whole run
-        self._last_step = 0
         self._sums: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._tokens, self._window_pieces, self._window_seconds = 0, 0, 0.0
         self._since: float | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it: a resumed run draws the same points."""
+        if self._since is not None:
+            self._stop_clock()
+            self._since = time.perf_counter()
+        sums = [torch.stack(pair) for pair in self._sums]
+        kept = {name: getattr(self, name) for name in self._KEPT}
+        return kept | {"sums": torch.stack(sums) if sums else torch.zeros(0, 2)}  # (batches, 2)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The reverse of ``state_dict``."""
+        for name in self._KEPT:
+            setattr(self, name, state_dict[name])
+        self._sums = [(loss, nll) for loss, nll in state_dict["sums"]]
 
     def _stop_clock(self) -> None:
         if self._since is not None:
@@ -58,6 +75,8 @@ class Scalars(Callback):
 
     def on_validation_start(self, trainer: Trainer, module: LightningModule) -> None:
         self._stop_clock()
+        if trainer.should_stop:  # the last save follows, and must hold everything
+            self.on_train_end(trainer, module)
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Batch, index: int) -> None:
         if self._since is None:  # the first batch after a validation, its pictures and its checkpoints
@@ -69,11 +88,11 @@ class Scalars(Callback):
         self._sums.append((outputs["loss_sum"], outputs["nll_sum"]))
         self._tokens += batch.tokens
         self._window_pieces += batch.tokens + int(batch.source_lengths.sum())
-        if trainer.global_step - self._last_step >= self.every:
+        if trainer.global_step - self.last_step >= self.every:
             self._log(trainer, module)
 
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        if self._sums and trainer.global_step > self._last_step:
+        if self._sums and trainer.global_step > self.last_step:
             self._log(trainer, module)
 
     def _log(self, trainer: Trainer, module: LightningModule) -> None:
@@ -94,7 +113,7 @@ class Scalars(Callback):
         trainer.progress_bar_metrics.update(
             {"loss": values["train/loss"], "tokens/s": values["train/tokens_per_second"]}
         )
-        self._last_step = trainer.global_step
+        self.last_step = trainer.global_step
         self._sums, self._tokens, self._window_pieces, self._window_seconds = [], 0, 0, 0.0
         self._since = time.perf_counter()
 

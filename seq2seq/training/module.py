@@ -45,6 +45,7 @@ class TranslationModule(LightningModule):
         self.translations: list[str] = []  # of the validation split, as of the last validation
         self._decoded: list[tuple[int, list[int]]] = []
         self._nll = torch.zeros(2, dtype=torch.float64)  # sum in nats, tokens
+        self._step_rows: list[Tensor] = []  # of the training split, since the last optimiser step
 
     def loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
         """Sums over the batch's real target tokens: smoothed loss and plain negative log-likelihood, in nats."""
@@ -60,6 +61,7 @@ class TranslationModule(LightningModule):
         Lightning divides by the batches it accumulates and averages over devices; both are undone here, and the
         sum is divided by the tokens of the whole step, which the batch plan knows.
         """
+        self._step_rows.append(batch.rows)
         loss, nll = self.loss(batch, self.options["label_smoothing"])
         scale = self.trainer.accumulate_grad_batches * self.trainer.world_size / batch.step_tokens
         return {"loss": loss * scale, "loss_sum": loss.detach(), "nll_sum": nll.detach()}
@@ -71,10 +73,13 @@ class TranslationModule(LightningModule):
         limit = self.options["clip"] or math.inf
         self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
         if not self.gradient_norm.isfinite() and self.trainer.precision != "16-mixed":  # whose scaler skips such steps
+            lines = sorted(torch.cat(self._step_rows).tolist())
+            shown = ", ".join(str(line + 1) for line in lines[:20]) + (", …" if len(lines) > 20 else "")
             raise UserError(
-                f"training diverged at step {self.global_step}: the gradient is not a number; "
-                "lower training.learning_rate, or raise training.warmup"
+                f"training diverged at step {self.global_step}: the gradient is not a number; look at pairs {shown} "
+                f"({len(lines)} in all) of the training split, lower training.learning_rate, or raise training.warmup"
             )
+        self._step_rows.clear()
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last validation."""

@@ -1,8 +1,12 @@
 """One run from settings to metrics: corpus, tokenizer, model, Lightning's trainer, test, and the run's folder."""
 
+import json
 import logging
 import os
+import re
+import shlex
 import shutil
+import signal
 import sys
 import time
 import warnings
@@ -13,24 +17,27 @@ from typing import Any
 
 import yaml
 from lightning.pytorch import Trainer, seed_everything
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
+from lightning.pytorch.callbacks import Callback, EarlyStopping
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.plugins.environments import SLURMEnvironment
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
 from seq2seq.assess import Assessment, assess, corpus_from, save, show
-from seq2seq.checkpoint import Loaded, load_checkpoint
-from seq2seq.data.corpora import fingerprint
+from seq2seq.checkpoint import ENTRY, Loaded, load_checkpoint
+from seq2seq.data.corpora import fingerprint, lines
 from seq2seq.data.datamodule import TranslationData
 from seq2seq.data.tokenizer import TokenizerPair
-from seq2seq.errors import UserError
+from seq2seq.errors import Interrupted, UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure
 from seq2seq.evaluation.report import metrics, write_json
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
 from seq2seq.training.callbacks import LastValidation, LogLines, Pictures, ProgressBar, Scalars
 from seq2seq.training.module import TranslationModule
+from seq2seq.training.resuming import Stored, clean_board, merged, newest, remaining
+from seq2seq.training.saving import Saving, StoppedError, WholeFile
 from seq2seq.training.settings import check_settings, duration, precision
 from seq2seq.translator import Translator
 
@@ -39,26 +46,47 @@ log = logging.getLogger(__name__)
 _SHARED_FOLDER = "SEQ2SEQ_RUN_FOLDER"  # for the processes that Lightning starts on the other devices
 
 
-def train_and_test(settings: dict[str, Any], command: str) -> dict[str, Any]:
+def train_and_test(settings: dict[str, Any], command: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
     """Train, test the best checkpoint, write the run's folder; gives the content of ``metrics.json``.
 
-    command: what was typed, for the log. A mistake that ends a run before anything is saved leaves no folder behind.
+    command: what was typed, for the log. asked: with ``settings["resume"]``, what of the settings was typed, by dotted
+    names; the others are those of the run gone on with. A mistake that ends a run before anything is saved leaves no
+    folder behind. Raises Interrupted where a signal asked for the end.
     """
+    if settings["resume"]:
+        settings = merged(settings, asked or {})
     check_settings(settings)
     start = load_checkpoint(settings["init_from"]) if settings["init_from"] else None
     model = (start.settings if start else settings)["model"]["name"]
-    folder, new = _run_folder(settings["run_dir"], Path("runs") / settings["data"]["name"] / model)
+    parent = Path("runs") / settings["data"]["name"] / model
+    folder, new = _run_folder(settings["run_dir"], parent, settings["resume"])
     try:
         return _train_in(folder, settings, command, start)
     except UserError:
         if new and not (folder / "checkpoints").exists():
             shutil.rmtree(folder, ignore_errors=True)
         raise
+    except (StoppedError, KeyboardInterrupt) as stop:
+        number = stop.signal_number if isinstance(stop, StoppedError) else signal.SIGINT
+        step = f" at step {stop.step}, which is saved" if isinstance(stop, StoppedError) else ""
+        raise Interrupted(f"stopped{step}; to go on: {_command_to_go_on(folder)}", 128 + number) from stop
+    except RuntimeError as error:
+        if not re.search("gloo|NCCL", str(error)):
+            raise
+        raise UserError(f"another process of this run has died; to go on: {_command_to_go_on(folder)}") from error
+
+
+def _command_to_go_on(folder: Path) -> str:
+    return shlex.join(["python", "scripts/train.py", "resume=true", f"run_dir={folder}"])
 
 
 def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loaded | None) -> dict[str, Any]:
     with _log_to(folder / "train.log") if rank_zero_only.rank == 0 else nullcontext():
-        if start is not None:
+        stored = newest(folder) if settings["resume"] else None
+        if stored is not None and not remaining(folder, stored, settings):
+            log.info("%s is finished: nothing is left to do; a larger limit (trainer.max_epochs=…) extends it", folder)
+            return json.loads((folder / "metrics.json").read_text("utf-8"))
+        if start is not None and stored is None:
             _take_from(start, settings)
         seed_everything(settings["seed"], workers=True, verbose=False)
         _quiet_lightning()
@@ -66,28 +94,32 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
         for split in ("train", "validation"):
             if split not in corpus:
                 raise UserError(f"data={settings['data']['name']} has no {split} split: training needs one")
-        tokenizers, model = _tokenizers_and_model(settings, corpus, start)
+        saving = Saving(folder / "checkpoints", fingerprint(corpus), settings["trainer"])
+        tokenizers, model = _tokenizers_and_model(settings, corpus, start, stored)
+        if stored is not None:
+            stored.check_corpus(saving.corpus)
         if rank_zero_only.rank == 0:
             (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
+            clean_board(folder, stored)
         data = _data_module(settings, corpus, tokenizers)
         module = TranslationModule(model, tokenizers, data.texts("validation"), settings)
         scalars = Scalars(settings["trainer"]["log_every"])
-        trainer = _trainer(settings, folder, scalars)
+        trainer = _trainer(settings, folder, scalars, saving)
         log.info("run folder %s; command: %s", folder, command)
         log.info(
             "model %s, %s parameters; vocabulary %d; %d training pairs; precision %s, seed %d",
             *(settings["model"]["name"], f"{count_parameters(model):,}", len(tokenizers.target)),
             *(data.report["train"]["kept"], trainer.precision, settings["seed"]),
         )
-        begun = time.perf_counter()
-        trainer.fit(module, data)
-        seconds = time.perf_counter() - begun
+        if stored is not None:
+            log.info("going on from %s, step %d", stored.path, stored.step)
+        trainer.fit(module, data, ckpt_path=stored and stored.path)
         if not trainer.is_global_zero:
             return {}
         best = load_checkpoint(folder)
         report = {
-            "seconds": seconds,
-            "epochs": round(trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches, 2),
+            "seconds": saving.seconds,
+            "epochs": saving.epochs,
             "steps": trainer.global_step,
             "tokens_per_second": scalars.speed,
             "best_step": best.step,
@@ -97,10 +129,10 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
         return _test(settings, folder, corpus, best, report, trainer)
 
 
-def _run_folder(run_dir: str | None, parent: Path) -> tuple[Path, bool]:
+def _run_folder(run_dir: str | None, parent: Path, resume: bool) -> tuple[Path, bool]:
     """``run_dir``, else a new folder in ``parent`` by time; and whether it was made here.
 
-    A folder that holds a run already, finished or not, is refused.
+    A folder that holds a run already, finished or not, is refused, but to resume it.
     The processes of a run on several devices share the folder that the first of them found.
     """
     if rank_zero_only.rank != 0:
@@ -110,8 +142,10 @@ def _run_folder(run_dir: str | None, parent: Path) -> tuple[Path, bool]:
         return Path(folder), False
     if run_dir:
         folder = Path(run_dir).expanduser()
-        if (folder / "checkpoints").exists() or (folder / "train.log").exists():
-            raise UserError(f"run_dir={folder} holds a run already: name another folder, or remove it")
+        if not resume and ((folder / "checkpoints").exists() or (folder / "train.log").exists()):
+            raise UserError(
+                f"run_dir={folder} holds a run already: name another folder, or go on with it by resume=true"
+            )
     else:
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S")
         folder, count = parent / stamp, 1
@@ -166,8 +200,13 @@ def _take_from(loaded: Loaded, settings: dict[str, Any]) -> None:
     settings["model"], settings["data"] = stored, settings["data"] | vocabulary
 
 
-def _tokenizers_and_model(settings: dict[str, Any], corpus: Any, start: Loaded | None) -> tuple[TokenizerPair, Seq2Seq]:
-    """Fresh ones, or those to start from."""
+def _tokenizers_and_model(
+    settings: dict[str, Any], corpus: Any, start: Loaded | None, stored: Stored | None
+) -> tuple[TokenizerPair, Seq2Seq]:
+    """Fresh ones, those to start from, or (the weights come later) those to go on with."""
+    if stored is not None:
+        pair = TokenizerPair.from_state(stored.content[ENTRY]["tokenizers"])
+        return pair, build_model(settings["model"], len(pair.source), len(pair.target), pair.shared)
     if start is not None:
         pair = start.tokenizers
         model = build_model(settings["model"], len(pair.source), len(pair.target), pair.shared)
@@ -175,8 +214,8 @@ def _tokenizers_and_model(settings: dict[str, Any], corpus: Any, start: Loaded |
         return pair, model
     data = settings["data"]
     tokenizers = TokenizerPair.train(
-        list(corpus["train"]["source"]),
-        list(corpus["train"]["target"]),
+        lines(corpus["train"], "source"),
+        lines(corpus["train"], "target"),
         data["vocabulary_size"],
         shared=data["shared_vocabulary"],
         cache_dir=Path(data["cache_dir"]),
@@ -207,30 +246,24 @@ class _Board(TensorBoardLogger):
         self.experiment.flush()
 
 
-def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars) -> Trainer:
+def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars, saving: Saving) -> Trainer:
     options, training = settings["trainer"], settings["training"]
     every = options["validate_every"]
     whole = isinstance(every, int) and every > 1
-    best = ModelCheckpoint(
-        folder / "checkpoints",
-        "best",
-        monitor="validation/bleu",
-        mode="max",
-        auto_insert_metric_name=False,
-        enable_version_counter=False,
-    )
-    last = ModelCheckpoint(
-        folder / "checkpoints", "last", every_n_epochs=1, save_top_k=1, monitor=None, enable_version_counter=False
-    )
-    callbacks: list[Callback] = [LastValidation(), scalars, Pictures(training["examples"]), LogLines(), best, last]
+    callbacks: list[Callback] = [LastValidation(), scalars, Pictures(training["examples"]), LogLines(), saving]
     if training["patience"]:
         callbacks.append(EarlyStopping("validation/bleu", mode="max", patience=training["patience"]))
     if sys.stderr.isatty():
         callbacks.append(ProgressBar())
+    plugins: list[Any] = [WholeFile()]
+    if SLURMEnvironment.detect():
+        plugins.append(SLURMEnvironment(auto_requeue=False))  # SIGTERM saves, and resume=true goes on
     arguments = {
         "accelerator": options["accelerator"],
         "devices": options["devices"],
+        "num_nodes": options["nodes"],
         "strategy": options["strategy"],
+        "plugins": plugins,
         "precision": precision(options["precision"], options["accelerator"]),
         "accumulate_grad_batches": options["accumulate"],
         "max_epochs": options["max_epochs"],
@@ -259,7 +292,7 @@ def _test(
     name = settings["model"]["name"]
     assessment = None
     if "test" in corpus:
-        translator = Translator(best.model, best.tokenizers, trainer.strategy.root_device)
+        translator = Translator(best.model, best.tokenizers, trainer.strategy.root_device, settings)
         texts = (list(corpus["test"][side]) for side in ("source", "target"))
         assessment = assess(translator, *texts, settings["decoding"])
         save(assessment, folder, name)

@@ -1,5 +1,6 @@
 """Settings of a run: looked at as a whole before any time is spent, and turned into what Lightning wants."""
 
+import math
 from datetime import timedelta
 from typing import Any
 
@@ -19,13 +20,16 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {
     "data.workers": (0, None),
     "decoding.batch_tokens": (1, None),
     "model.dropout": (0, 0.99),
-    "model.embedding": (1, None),
-    "model.heads": (1, None),
-    "model.hidden": (1, None),
-    "model.inner": (1, None),
-    "model.layers": (1, None),
+    "model.embedding": (1, 2**16),
+    "model.heads": (1, 2**10),
+    "model.hidden": (1, 2**16),
+    "model.inner": (1, 2**18),
+    "model.layers": (1, 2**8),
     "trainer.accumulate": (1, None),
     "trainer.log_every": (1, None),
+    "trainer.nodes": (1, None),
+    "trainer.save_minutes": (0, None),
+    "trainer.save_steps": (1, None),
     "training.clip": (0, None),
     "training.examples": (0, None),
     "training.label_smoothing": (0, 0.99),
@@ -33,6 +37,8 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {
     "training.warmup": (0, None),
     "training.weight_decay": (0, None),
 }
+
+ENDS = ("max_epochs", "max_steps", "max_time")  # of ``trainer``: what a run ends by
 
 
 def check_settings(settings: dict[str, Any]) -> None:
@@ -68,6 +74,17 @@ def duration(limit: Any) -> timedelta | None:
         raise UserError(f"trainer.max_time={limit}: give minutes (25) or HH:MM:SS (quoted, '00:25:00')")
     days, hours, minutes, seconds = (int(part) for part in ["0", *parts][-4:])
     return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def extends(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether a limit in ``new`` is beyond that in ``old``; both with the keys of ``conf/trainer/auto.yaml``."""
+    return any(_size(new[key]) > _size(old[key]) for key in ENDS)
+
+
+def _size(limit: Any) -> float:
+    if limit in (None, -1):
+        return math.inf
+    return duration(limit).total_seconds() / 60 if isinstance(limit, str) else limit
 
 
 def precision(wanted: str, accelerator: str) -> str:

@@ -54,6 +54,10 @@ def epochs(data, count=1):
     return seen
 
 
+def as_numbers(batch):
+    return {name: value.tolist() if torch.is_tensor(value) else value for name, value in vars(batch).items()}
+
+
 def test_batches_hold_the_texts_of_their_rows(corpus, tokenizers):
     data = TranslationData(corpus, tokenizers, **SETTINGS)
     for loader, split in ((data.train_dataloader(), "train"), (data.val_dataloader(), "validation")):
@@ -120,9 +124,27 @@ def test_epochs_differ_and_the_same_seed_repeats_them(corpus, tokenizers):
     assert epochs(TranslationData(corpus, tokenizers, **SETTINGS | {"seed": 2})) != [first]
 
 
-def test_workers_give_the_same_batches(corpus, tokenizers):
-    alone = epochs(TranslationData(corpus, tokenizers, **SETTINGS), 2)
-    assert epochs(TranslationData(corpus, tokenizers, **SETTINGS, workers=1), 2) == alone
+@pytest.fixture
+def start_method(request):
+    """Processes start in another way than the system's."""
+    usual = torch.multiprocessing.get_start_method()
+    torch.multiprocessing.set_start_method(request.param, force=True)
+    yield
+    torch.multiprocessing.set_start_method(usual, force=True)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("start_method", ["fork", pytest.param("spawn", marks=pytest.mark.long)], indirect=True)
+@pytest.mark.usefixtures("start_method")
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+def test_any_number_of_workers_gives_the_same_batches(corpus, tokenizers, workers):
+    alone, shared = (TranslationData(corpus, tokenizers, **SETTINGS, workers=number) for number in (0, workers))
+    loaders = alone.train_dataloader(), shared.train_dataloader()
+    for epoch in range(2):
+        for loader in loaders:
+            loader.sampler.set_epoch(epoch)
+        assert list(map(as_numbers, loaders[0])) == list(map(as_numbers, loaders[1]))
+    assert list(map(as_numbers, alone.val_dataloader())) == list(map(as_numbers, shared.val_dataloader()))
 
 
 def test_loading_leaves_the_global_random_state_alone(corpus, tokenizers):
@@ -152,14 +174,14 @@ def test_ranks_share_one_list_in_equal_parts(corpus, tokenizers, monkeypatch, lo
 class TestCache:
     @pytest.fixture
     def encoded(self, monkeypatch):
-        """How many rows were really encoded."""
-        rows, encode = [], module._encode_columns
+        """How many rows were really encoded, split by split."""
+        rows, write = [], module._write_pieces
 
-        def counted(batch, **tokenizers):
-            rows.append(len(batch["source"]))
-            return encode(batch, **tokenizers)
+        def counted(folder, dataset, tokenizers):
+            rows.append(len(dataset))
+            write(folder, dataset, tokenizers)
 
-        monkeypatch.setattr(module, "_encode_columns", counted)
+        monkeypatch.setattr(module, "_write_pieces", counted)
         return rows
 
     def test_the_same_text_is_encoded_once_whatever_the_batch_settings(self, corpus, tokenizers, encoded):
@@ -178,6 +200,26 @@ class TestCache:
         assert encoded == [80, 30, 80, 80, 30]
         texts = [corpus["validation"][row]["source"] for row in batch.rows.tolist()]
         assert other.source.decode(batch.source.tolist()) == texts
+
+    def test_a_process_that_comes_second_takes_what_the_first_wrote(self, corpus, tokenizers, monkeypatch):
+        write = module._write_pieces
+
+        def twice(*arguments):
+            write(*arguments)
+            write(*arguments)
+
+        monkeypatch.setattr(module, "_write_pieces", twice)
+        assert epochs(TranslationData(corpus, tokenizers, **SETTINGS))
+        assert len(list((datasets.config.HF_DATASETS_CACHE / "seq2seq_pieces").iterdir())) == 2  # and nothing beside
+
+    def test_encoding_that_fails_leaves_nothing(self, corpus, tokenizers, monkeypatch):
+        def failing(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(module.Ragged, "write", failing)
+        with pytest.raises(KeyboardInterrupt):
+            TranslationData(corpus, tokenizers, **SETTINGS)
+        assert not list((datasets.config.HF_DATASETS_CACHE / "seq2seq_pieces").iterdir())
 
 
 class Recorder(lightning.LightningModule):
