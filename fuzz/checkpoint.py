@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 with atheris.instrument_imports(include=["seq2seq", "zipfile", "pickletools"]):
     import torch
-    from tiny import MODELS, write_run
+    from tiny import MODELS, tokenizers, write_run
 
     from seq2seq.checkpoint import ENTRY, load_checkpoint
     from seq2seq.errors import UserError
@@ -45,7 +45,7 @@ def pickle_in_file(data: bytes) -> None:
 
 def tokenizer(data: bytes) -> None:
     stored = torch.load(VALID["rnn"], weights_only=True)
-    stored[ENTRY]["tokenizers"] = {"source": data}
+    stored[ENTRY]["tokenizers"] = {"source": torch.frombuffer(bytearray(data or b" "), dtype=torch.uint8)}
     torch.save(stored, FILE)
 
 
@@ -99,8 +99,7 @@ def main() -> None:
     torch.set_num_threads(1)
     seeds = FOLDER / "seeds"
     seeds.mkdir()
-    pair = torch.load(VALID["rnn"], weights_only=True)[ENTRY]["tokenizers"]
-    (seeds / "tokenizer").write_bytes(b"\x02" + pair["source"])
+    (seeds / "tokenizer").write_bytes(b"\x02" + tokenizers().source.to_bytes())
     for name, path in VALID.items():
         (seeds / f"{name}-file").write_bytes(b"\x00" + path.read_bytes())
         pickled = next(content for entry, content in ENTRIES[name].items() if entry.endswith("/data.pkl"))

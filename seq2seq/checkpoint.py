@@ -23,7 +23,7 @@ from seq2seq.training.settings import LIMITS
 from seq2seq.unpack import AGAIN, GIVE, unpack
 
 ENTRY = "seq2seq"
-VERSION = 1
+VERSION = 2
 PREFIX = "model."  # of the network's weights in Lightning's state_dict
 BEST, LAST, PREVIOUS = "best.ckpt", "last.ckpt", "previous.ckpt"  # in a run's folder ``checkpoints``
 
@@ -48,7 +48,17 @@ class Loaded:
 
 def contents(settings: dict[str, Any], tokenizers: TokenizerPair) -> dict[str, Any]:
     """The entry that makes a Lightning checkpoint stand alone. settings: the run's, with ``settings["model"]``."""
-    return {"version": VERSION, "settings": settings, "tokenizers": tokenizers.state()}
+    models = {side: torch.frombuffer(bytearray(model), dtype=torch.uint8) for side, model in tokenizers.state().items()}
+    return {"version": VERSION, "settings": settings, "tokenizers": models}
+
+
+def stored_tokenizers(stored: dict[str, Any]) -> TokenizerPair:
+    """Those in a checkpoint's content. They are kept as tensors: a pickle has bytes by way of a function call.
+
+    Raises KeyError, TypeError, ValueError or AttributeError where there are none.
+    """
+    models = stored[ENTRY]["tokenizers"]
+    return TokenizerPair.from_state({side: model.numpy().tobytes() for side, model in models.items()})
 
 
 def find_checkpoint(path: str | Path) -> Path:
@@ -77,7 +87,7 @@ def load_checkpoint(path: str | Path) -> Loaded:
     file = find_checkpoint(path)
     stored = read_checkpoint(file)
     settings = stored[ENTRY]["settings"]
-    tokenizers = TokenizerPair.from_state(stored[ENTRY]["tokenizers"])
+    tokenizers = stored_tokenizers(stored)
     model = build_model(settings["model"], len(tokenizers.source), len(tokenizers.target), tokenizers.shared)
     model.load_state_dict(_weights(stored))
     return Loaded(file, model.eval(), tokenizers, settings, stored["global_step"])
@@ -120,14 +130,11 @@ def _verify(stored: Any) -> None:
     _check_settings(settings)
     if type(stored.get("global_step")) is not int:
         raise UserError(f"the number of its step (global_step) is missing: {AGAIN}")
-    tokenizers = entry.get("tokenizers")
-    if not isinstance(tokenizers, dict) or {type(model) for model in tokenizers.values()} != {bytes}:
-        raise UserError(f"its tokenizer is missing or is not bytes: {AGAIN}")
     try:
-        pair = TokenizerPair.from_state(tokenizers)
+        pair = stored_tokenizers(stored)
         for side in (pair.source, pair.target):
             side.pieces(list(range(len(side))))  # all must be text: UnicodeDecodeError is a ValueError
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"its tokenizer cannot be used ({_one_line(error)}): {AGAIN}") from error
     try:
         with torch.device("meta"), _NoFirstWeights():  # shapes without memory

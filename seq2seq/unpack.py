@@ -1,8 +1,10 @@
 """Files of ``torch.save``, read from any source: no code runs, and memory and time stay in proportion to the size.
 
-``torch.load`` promises less, with ``weights_only=True`` too: it compares no checksum, lets ``_codecs.encode`` blow a
-kilobyte up to gigabytes, and hashes whatever stands as a key. So the values are taken here from the few pickle
-operations that ``torch.save`` uses for plain values and tensors; a test binds them to what ``torch.load`` gives.
+``torch.load`` promises less, with ``weights_only=True`` too: it compares no checksum, calls functions that blow a
+kilobyte up to gigabytes, and hashes whatever stands as a key, which can take hours or all of the stack. A look at the
+file beforehand does not help, because torch finds another archive in it than a second reader where a file has two. So
+the values are taken here from the few pickle operations that ``torch.save`` uses for plain values and tensors; a test
+binds them to what ``torch.load(weights_only=True)`` gives. There are no bytes among them: their operation is a call.
 """
 
 import os
@@ -47,7 +49,6 @@ def unpack(stream: BinaryIO) -> Any:
 class _Known(Enum):
     """The functions that a pickle of ``torch.save`` names. They are imitated here, and none is looked up."""
 
-    ENCODE = "_codecs encode"
     ORDERED_DICT = "collections OrderedDict"
     TENSOR = "torch._utils _rebuild_tensor_v2"
 
@@ -77,7 +78,6 @@ class _Pickle:
         """root: of the entries' names, with the slash."""
         self._archive, self._root = archive, root
         self._data = archive.read(f"{root}data.pkl")
-        self._left = len(self._data)  # bytes that may still be encoded: one string can be named again and again
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
@@ -149,12 +149,6 @@ class _Pickle:
 
     def _call(self, function: Any, *arguments: Any) -> Any:
         match function:
-            case _Known.ENCODE:  # how protocol 2 writes bytes
-                text, encoding = arguments
-                self._left -= len(text)
-                if self._left < 0 or encoding != "latin1":
-                    raise ValueError("its byte strings are not as torch writes them")
-                return _expect(text, str).encode("latin1")
             case _Known.ORDERED_DICT:
                 () = arguments
                 return OrderedDict()
@@ -210,4 +204,4 @@ def _check_tree(value: Any, most: int) -> None:
                 raise ValueError("its values are nested without end")
             todo += ((part, depth + 1) for part in (item if kind in (list, tuple) else item.values()))
         else:
-            _expect(item, str, int, float, bool, bytes, type(None), Tensor)
+            _expect(item, str, int, float, bool, type(None), Tensor)

@@ -77,6 +77,10 @@ def text(letters):
     return b"X" + struct.pack("<I", len(letters.encode())) + letters.encode()
 
 
+def as_tensor(content):
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
+
+
 class Bomb:
     """Unpickled the usual way, it writes the file ``marker``."""
 
@@ -127,7 +131,7 @@ def test_all_that_lightning_keeps_arrives_as_torch_gives_it(file):
         "kinds": [torch.ones(3, dtype=getattr(torch, name)) for name in dtypes],
         "empty": [{}, [], (), "", torch.empty(0), torch.empty(2, 0), OrderedDict()],
         "numbers": [0, -1, 255, 256, 65536, -(2**31), 2**31, 2**62, -(2**63), 2**200, 0.5, float("inf"), True, False],
-        "text": ["đường", "x" * 300, None, bytes(range(256)), b"x" * 300],
+        "text": ["đường", "x" * 300, None],
         "deep": {"a": {"b": {"c": [[[("d",)]]]}}},
     }
     torch.save(stored, file)
@@ -219,12 +223,14 @@ def test_a_file_cut_off_anywhere_is_refused(valid, file):
         assert "damaged or cut off" in refusal(file)
 
 
-@pytest.mark.parametrize("place", range(4, 20))
-def test_numbers_at_the_end_that_lead_nowhere_are_damage(valid, file, place):
-    whole = bytearray(valid.read_bytes())
-    whole[-22 + place] ^= 0x80  # of the archive's last record: counts, size and offset of its directory
-    file.write_bytes(whole)
-    assert "damaged or cut off" in refusal(file)
+def test_numbers_at_the_end_that_lead_nowhere_are_called_damage(valid, file):
+    said = set()
+    for place in range(35, 59):  # where the archive's last records have the size and the offset of its directory
+        whole = bytearray(valid.read_bytes())
+        whole[-place] ^= 0x80
+        file.write_bytes(whole)
+        said.add(refusal(file).partition(" (")[0])
+    assert said == {"damaged or cut off"}
 
 
 @pytest.mark.parametrize("entry", ["data.pkl", "data/0", "data/7"])
@@ -252,7 +258,7 @@ PARTS = [
 def test_a_missing_or_strange_part_is_named(valid, file, path):
     said = {"state_dict": "weights", "source": "tokenizer", "tokenizers": "tokenizer", "settings": "setting "}
     name = next((said[key] for key in reversed(path) if key in said), path[-1])
-    for value in (DELETE, None, [], b"x" * 1000, {"x": 1}):
+    for value in (DELETE, None, [], (1,), {"x": 1}):
         changed(valid, file, path, value)
         assert any(word in refusal(file) for word in (name, "model cannot be built", "settings hold"))
 
@@ -315,16 +321,16 @@ def test_a_tensor_with_gaps_or_repetitions_is_refused(valid, file, tensor):
 
 
 def test_a_tokenizer_that_is_none_is_refused(valid, file):
-    pair = torch.load(valid, weights_only=True)[ENTRY]["tokenizers"]
-    nonsense = pair["source"].replace("Bạn".encode(), b"B\xe1\xba\xffn")  # a piece that is no text
-    assert nonsense != pair["source"]
-    for value in (float("nan"), "text", b"nan", bytes(100), bytes(range(256)), pair["source"][:-9], nonsense):
+    model = read_checkpoint(valid)[ENTRY]["tokenizers"]["source"].numpy().tobytes()
+    nonsense = model.replace("Bạn".encode(), b"B\xe1\xba\xffn")  # a piece that is no text
+    assert nonsense != model
+    for content in (b"nan", bytes(100), bytes(range(256)), model[:-9], nonsense):
+        changed(valid, file, [ENTRY, "tokenizers", "source"], as_tensor(content))
+        assert "its tokenizer cannot be used" in refusal(file)
+    for value in (float("nan"), "text", torch.tensor(1.5), torch.empty(0)):
         changed(valid, file, [ENTRY, "tokenizers", "source"], value)
-        said = (
-            "its tokenizer cannot be used" if isinstance(value, bytes) else "its tokenizer is missing or is not bytes"
-        )
-        assert said in refusal(file)
-    changed(valid, file, [ENTRY, "tokenizers", "target"], b"garbage")
+        assert "its tokenizer cannot be used" in refusal(file)
+    changed(valid, file, [ENTRY, "tokenizers", "target"], as_tensor(b"garbage"))
     assert "its tokenizer" in refusal(file)
 
 
@@ -376,16 +382,9 @@ def test_entries_over_the_same_bytes_are_refused(valid, file):
     assert "more than its" in refusal(file)
 
 
-def doubling_bytes():
-    """Bytes encoded and encoded again: each turn doubles them."""
-    encode = b"c_codecs\nencode\nq\x00" + text("a") + text("latin1") + b"\x86Rq\x01"
-    return b"\x80\x02" + encode + (b"h\x00h\x01" + text("hex") + b"\x86Rq\x01") * 12 + b"."
-
-
-def repeated_bytes():
-    """One long string that is encoded again and again."""
-    start = b"\x80\x02](c_codecs\nencode\nq\x00" + text("a" * 9999) + text("latin1") + b"\x86q\x01R"
-    return start + b"h\x00h\x01R" * 50 + b"e."
+def encoded_bytes():
+    """How a pickle of protocol 2 has bytes. Bytes encoded as hexadecimal digits, again and again, double each time."""
+    return b"\x80\x02c_codecs\nencode\n" + text("a") + text("latin1") + b"\x86R."
 
 
 def nested_key():
@@ -429,7 +428,7 @@ def nothing_there():
 @pytest.mark.parametrize(
     ("pickled", "said"),
     [
-        *((doubling_bytes, "byte strings"), (repeated_bytes, "byte strings"), (nested_key, "in place of str")),
+        *((encoded_bytes, "_codecs.encode"), (nested_key, "in place of str")),
         *((unfolding, "without end"), (deep, "without end"), (itself, "without end")),
         *(
             (huge_memory, "bytearray"),
@@ -466,7 +465,7 @@ def test_another_order_of_bytes_is_named(valid, file):
 @pytest.mark.parametrize("name", ["translate", "evaluate"])
 def test_a_script_says_it_in_one_line_and_ends_with_2(valid, file, monkeypatch, capfd, tmp_path, name):
     monkeypatch.chdir(tmp_path)
-    changed(valid, file, [ENTRY, "tokenizers", "source"], b"garbage" * 99)
+    changed(valid, file, [ENTRY, "tokenizers", "source"], as_tensor(b"garbage" * 99))
     (tmp_path / "cut.ckpt").write_bytes(valid.read_bytes()[:-9])
     for path, said in ((file, "its tokenizer cannot be used"), ("cut.ckpt", "damaged or cut off")):
         monkeypatch.setattr(sys, "argv", [f"{name}.py", f"checkpoint={path}"])

@@ -25,7 +25,7 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
 from seq2seq.assess import Assessment, assess, corpus_from, save, show
-from seq2seq.checkpoint import ENTRY, Loaded, load_checkpoint
+from seq2seq.checkpoint import Loaded, load_checkpoint, stored_tokenizers
 from seq2seq.data.corpora import fingerprint, lines
 from seq2seq.data.datamodule import TranslationData
 from seq2seq.data.tokenizer import TokenizerPair
@@ -205,7 +205,7 @@ def _tokenizers_and_model(
 ) -> tuple[TokenizerPair, Seq2Seq]:
     """Fresh ones, those to start from, or (the weights come later) those to go on with."""
     if stored is not None:
-        pair = TokenizerPair.from_state(stored.content[ENTRY]["tokenizers"])
+        pair = stored_tokenizers(stored.content)
         return pair, build_model(settings["model"], len(pair.source), len(pair.target), pair.shared)
     if start is not None:
         pair = start.tokenizers
