@@ -1,8 +1,8 @@
-# make install | train | test | test-long | lint      (ARGS='model=rnn' make train)
+# make install | train | test | test-long | test-kill | lint      (ARGS='model=rnn' make train)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install train test test-long lint
+.PHONY: install train test test-long test-kill lint
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -19,6 +19,9 @@ test: install
 
 test-long: install
 	$(BIN)/pytest -m long $(ARGS)
+
+test-kill: install
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/kill.py $(ARGS)
 
 lint: install
 	$(BIN)/ruff check .

@@ -69,6 +69,7 @@ def test_the_pins_fit_each_other():
         ("lightning", "2.6.3"),  # malicious
         ("lightning", "2.5.9"),
         ("datasets", "3.6.0"),  # still runs code of data sets, and has no columns that are read as they are needed
+        ("sentencepiece", "0.2.0"),  # a prepared model file corrupts its memory (CVE-2026-1260)
         ("torch", "2.5.1"),  # its `weights_only` loading runs code of a prepared file (CVE-2025-32434)
     ],
 )
