@@ -8,6 +8,7 @@ import io
 import os
 import random
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,7 @@ class Saving(Checkpoint):
             torch.distributed.all_gather_object(states, state)
         checkpoint[RANDOM] = states
         loops = checkpoint["loops"]["fit_loop"]
+        loops["epoch_loop.state_dict"]["_batches_that_stepped"] = trainer.global_step  # it counts a resumption too
         for scope in ("total", "current"):
             batches = loops[_BATCHES][scope]
             loops[_BATCHES][scope] = dict.fromkeys(_COUNTERS, batches["processed"])
@@ -161,7 +163,8 @@ class Saving(Checkpoint):
         self._saved_at = self._clock = time.monotonic()
         if self.finished:
             trainer.should_stop = True
-        self._handlers = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        if threading.current_thread() is threading.main_thread():  # no other may
+            self._handlers = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def _note(self, number: int, frame: Any) -> None:
         if self._signal is not None:  # asked twice: at once
@@ -225,7 +228,8 @@ class Saving(Checkpoint):
         if trainer.logger is not None:
             trainer.logger.save()  # no event of a saved step is lost
         trainer.save_checkpoint(self.folder / name)
-        self._saved_step, self._saved_at = trainer.global_step, time.monotonic()
+        if name == LAST:
+            self._saved_step, self._saved_at = trainer.global_step, time.monotonic()
 
 
 def _random_state() -> dict[str, Any]:
