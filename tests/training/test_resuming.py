@@ -203,7 +203,7 @@ def test_a_full_disc_is_one_line_and_the_last_good_file_stays(tmp_path, monkeypa
             train(tmp_path)
     folder = tmp_path / "run" / "checkpoints"
     assert str(caught.value) == (
-        f"{folder / 'best.ckpt'}: the checkpoint cannot be saved: No space left on device; "
+        f"{folder / 'last.ckpt'}: the checkpoint cannot be saved: No space left on device; "
         f"the last good checkpoint is {folder / 'last.ckpt'}"
     )
     assert sorted(path.name for path in folder.iterdir()) == ["best.ckpt", "last.ckpt"]
