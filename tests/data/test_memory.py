@@ -27,7 +27,7 @@ from seq2seq.data.tokenizer import TokenizerPair
 
 MB = 2**20
 STEADY = 32  # bytes a pair that may stay
-PEAK = 256 * MB  # at any time, above what the imports take; most of it is SentencePiece's
+PEAK = 128 * MB  # at any time, above what the imports take; most of it is SentencePiece's
 BLOCK = 10_000  # pairs; larger corpora repeat them, for made-up words are slow to make and use memory all the same
 
 
@@ -91,8 +91,8 @@ def measure(pairs: int, folder: Path) -> Taken:
     command = [sys.executable, __file__, "prepare", str(folder / "small"), str(folder / "large")]
     settings = {"HF_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     # What is freed shall go back to the system: Python's own allocator keeps a megabyte for one living object in it,
-    # and a huge page, of two, is never given back in part.
-    settings |= {"PYTHONMALLOC": "malloc", "NUMPY_MADVISE_HUGEPAGE": "0"}
+    # the C library what lies on top in the part of each thread, and the kernel a huge page for a part of it in use.
+    settings |= {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1", "NUMPY_MADVISE_HUGEPAGE": "0"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | settings) as process:
         idle, peak = int(process.stdout.readline()), 0
         while process.poll() is None:
