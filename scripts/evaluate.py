@@ -73,7 +73,7 @@ def _checkpoint(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any],
     run = translator.settings
     data = pair if pair["source"] else {"name": run["data"]["name"], "split": settings["split"]}
     texts = read_files(**pair).values() if pair["source"] else read_split(run["data"], data["split"], settings["data"])
-    decoding = run["decoding"] | {key: value for key, value in settings["decoding"].items() if value is not None}
+    decoding = {key: run["decoding"][key] if value is None else value for key, value in settings["decoding"].items()}
     decoding |= {key: settings[key] for key in ("max_source", "too_long")}
     log.info("%s on %s", file, data.get("source") or f"{data['split']} of {data['name']}")
     assessment = assess(translator, *texts, decoding, edges=settings["edges"], quantiles=settings["quantiles"])

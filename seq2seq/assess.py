@@ -11,6 +11,7 @@ from typing import Any
 from datasets import DatasetDict
 from rich.console import Console
 
+from seq2seq.data.batching import LONGEST
 from seq2seq.data.corpora import load_corpus
 from seq2seq.errors import UserError
 from seq2seq.evaluation.bleu import Scores, score
@@ -21,7 +22,6 @@ from seq2seq.translator import Faults, Translator
 
 log = logging.getLogger(__name__)
 
-MAX_SOURCE = 1024  # pieces: no sentence is longer, and what is takes memory and time without bound
 TER_WORDS = 1000  # of a hypothesis and its reference: TER then takes seconds, and minutes for five times as many
 
 # What each corpus takes of the settings of conf/data, and by which name.
@@ -90,14 +90,14 @@ def assess(
 ) -> Assessment:
     """Translate ``sources`` and score the result. decoding: keywords of ``Translator.translate``.
 
-    Sources are translated whole, as in validation, up to ``MAX_SOURCE`` pieces unless ``decoding`` has another
+    Sources are translated whole, as in validation, up to ``LONGEST`` pieces unless ``decoding`` has another
     ``max_source``; warns of longer ones. edges, quantiles: as ``bleu_by_length`` takes them.
     Raises UserError for settings or texts that do not fit.
     """
     if len(sources) != len(references):  # said before the time of translating is spent
         raise UserError(f"{len(sources)} source lines but {len(references)} references: give one for each")
     start = time.perf_counter()
-    translations = translator.translate(sources, **{"max_source": MAX_SOURCE} | decoding)
+    translations = translator.translate(sources, **{"max_source": LONGEST} | decoding)
     seconds = time.perf_counter() - start
     faults = Faults("source text")
     for number, translation in enumerate(translations, start=1):

@@ -27,10 +27,10 @@ VERSION = 2
 PREFIX = "model."  # of the network's weights in Lightning's state_dict
 BEST, LAST, PREVIOUS = "best.ckpt", "last.ckpt", "previous.ckpt"  # in a run's folder ``checkpoints``
 
-# What the settings must hold for a translation and an evaluation.
+# What the settings must hold for a translation, an evaluation, and a training that starts from the file.
 _NEEDED = {
     "model": {"name": str},
-    "data": {"name": str, "source": str, "target": str},
+    "data": {"name": str, "source": str, "target": str, "vocabulary_size": int, "shared_vocabulary": bool},
     "decoding": {"beam": int, "alpha": float, "max_length": int, "batch_tokens": int},
 }
 

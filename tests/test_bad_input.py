@@ -257,6 +257,7 @@ class TestTrain:
             ({"train.en": b"\n" * 4, "train.vi": " \t\n\u200b\n\xa0\n\n".encode()}, "the training split has no text"),
             ({"train.en": b"\n \n\xe2\x80\x8b\n\r\n"}, "no training pair is left of 4 (4 empty"),
             ({"train.vi": None}, "there is no file "),
+            ({"dev.en": VERY_LONG.encode(), "dev.vi": b"a"}, "no validation pair is left of 1: all have more than "),
             ({"dev.en": None, "dev.vi": None}, "data=files has no validation split: training needs one"),
         ],
     )
@@ -287,14 +288,14 @@ class TestTrain:
         ]
         for split in ("train", "dev"):
             for language, lines in zip(("en", "vi"), zip(*pairs, strict=True), strict=True):
-                some = lines[:-1] if split == "dev" else lines
-                _write(tmp_path / "corpus" / f"{split}.{language}", some, "NFD", "\ufeff", "\r\n")
+                _write(tmp_path / "corpus" / f"{split}.{language}", lines, "NFD", "\ufeff", "\r\n")
         for language in ("en", "vi"):
             (tmp_path / "corpus" / f"test.{language}").unlink()
         result = load_script("train").train(given)
-        assert result["data"]["pairs"] == {"train": 10, "validation": 9}
+        assert result["data"]["pairs"] == {"train": 10, "validation": 10}
         assert result["test"] == {}
         assert "training leaves out 4 of 10 pairs: 2 empty, 1 too long, 0 over budget, 1 out of ratio" in caplog.text
+        assert "validation leaves out 1 of 10 pairs: they have more than 1024 pieces" in caplog.text
         assert "pieces, not 8000; going on with these" in caplog.text
         translator = Translator.from_checkpoint(tmp_path / "run", "cpu")
         assert translator.tokenizers.source.encode([ENGLISH[0]]) == translator.tokenizers.source.encode(

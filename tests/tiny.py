@@ -49,6 +49,7 @@ def write_run(folder: Path, name: str, corpus: Path | None = None) -> Path:
     settings = {
         "data": {
             **{"name": "files", "source": "en", "target": "vi", "cache_dir": ".cache", "batch_tokens": 100},
+            **{"vocabulary_size": 360, "shared_vocabulary": True},
             **{"dir": str(corpus), "train": None, "dev": None, "test": None},
         },
         "model": MODELS[name],

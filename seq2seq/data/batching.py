@@ -19,6 +19,7 @@ from torch import Tensor
 
 from seq2seq.symbols import BOS, EOS, PAD
 
+LONGEST = 1024  # pieces: no sentence is longer, and what is takes memory and time without bound
 BLUR = 0.2  # share by which source lengths are blurred in sorting, so that neighbours differ by epoch
 
 

@@ -18,7 +18,7 @@ from datasets import Dataset, DatasetDict
 from lightning.pytorch import LightningDataModule
 from torch.utils import data
 
-from seq2seq.data.batching import Batch, PlannedBatch, Ragged, make_batch, plan_batches
+from seq2seq.data.batching import LONGEST, Batch, PlannedBatch, Ragged, make_batch, plan_batches
 from seq2seq.data.corpora import blocks, fingerprint
 from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.errors import UserError
@@ -118,8 +118,8 @@ class TranslationData(LightningDataModule):
 
         corpus: splits with columns ``source`` and ``target``. batch_tokens: the largest area of a batch, see
         ``plan_batches``. max_length: pieces of either side; max_ratio: longer side over shorter. Both hold for
-        ``train`` alone, and so does the budget for single pairs; other splits keep every pair.
-        Raises UserError where no training pair is left.
+        ``train`` alone, and so does the budget for single pairs; other splits keep every pair up to ``LONGEST``.
+        Raises UserError where no pair to train on or to validate with is left.
         """
         super().__init__()
         if "train" in corpus and len(corpus["train"]) == 0:
@@ -131,14 +131,25 @@ class TranslationData(LightningDataModule):
         self._splits: dict[str, Split] = {}
         for name, dataset in corpus.items():
             source, target = _encode(dataset, tokenizers)
-            rows = np.arange(len(dataset), dtype=np.int32)  # (n,)
-            self.report[name] = {"pairs": len(rows), "kept": len(rows)}
             if name == "train":
                 rows, left_out = _usable(source.lengths, target.lengths, max_length, max_ratio, batch_tokens)
-                self.report[name] = {"pairs": len(dataset), "kept": len(rows)} | left_out
+            else:
+                long = np.maximum(source.lengths, target.lengths) > LONGEST  # (n,)
+                rows, left_out = np.flatnonzero(~long).astype(np.int32), {"too_long": int(long.sum())}
+            self.report[name] = {"pairs": len(dataset), "kept": len(rows)} | left_out
             self._splits[name] = Split(rows, source, target)
         if "train" in corpus:
             self._check_train()
+        if "validation" in corpus:
+            self._check_validation()
+
+    def _check_validation(self) -> None:
+        report = self.report["validation"]
+        if report["kept"] == 0:
+            raise UserError(f"no validation pair is left of {report['pairs']}: all have more than {LONGEST} pieces")
+        if report["too_long"]:
+            counts = report["too_long"], report["pairs"], LONGEST
+            log.warning("validation leaves out %d of %d pairs: they have more than %d pieces", *counts)
 
     def _check_train(self) -> None:
         report = self.report["train"]

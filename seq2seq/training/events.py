@@ -12,6 +12,7 @@ from tensorboard.backend.event_processing.event_file_loader import LegacyEventFi
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 PATTERN = "events.out.tfevents.*"
+KEPT = "events.out.tfevents.0.kept"  # readers go by name: it comes before any file that bears the time of its making
 
 
 def keep_events(folder: Path, wanted: Callable[[str, int], bool]) -> None:
@@ -35,7 +36,8 @@ def keep_events(folder: Path, wanted: Callable[[str, int], bool]) -> None:
             writer.add_event(event)
         writer.close()
         for file in beside.glob(PATTERN):
-            os.replace(file, folder / f"{file.name}.kept")
+            os.replace(file, folder / KEPT)
         beside.rmdir()
     for file in files:
-        file.unlink()
+        if not kept or file.name != KEPT:
+            file.unlink()

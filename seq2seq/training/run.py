@@ -126,7 +126,7 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
             "seed": settings["seed"],
             "precision": trainer.precision,
         }
-        return _test(settings, folder, corpus, best, report, trainer)
+        return _test(settings, folder, corpus, saving.corpus, best, report, trainer)
 
 
 def _run_folder(run_dir: str | None, parent: Path, resume: bool) -> tuple[Path, bool]:
@@ -286,7 +286,13 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars, saving: S
 
 
 def _test(
-    settings: dict[str, Any], folder: Path, corpus: Any, best: Loaded, report: dict[str, Any], trainer: Trainer
+    settings: dict[str, Any],
+    folder: Path,
+    corpus: Any,
+    corpus_fingerprint: str,
+    best: Loaded,
+    report: dict[str, Any],
+    trainer: Trainer,
 ) -> dict[str, Any]:
     """Translate the test split, if there is one, with the best checkpoint; write and print what came out."""
     name = settings["model"]["name"]
@@ -302,7 +308,7 @@ def _test(
         model=name,
         parameters=count_parameters(best.model),
         data=settings["data"]["name"],
-        fingerprint=fingerprint(corpus),
+        fingerprint=corpus_fingerprint,
         pairs={split: len(rows) for split, rows in corpus.items()},
         train=report,
         test=assessment.metrics() if assessment else {},

@@ -28,7 +28,7 @@ RANDOM = "random_states"  # entry of a checkpoint: one for each process
 _BATCHES = "epoch_loop.batch_progress"
 _VALIDATION = "epoch_loop.val_loop.batch_progress"
 _COUNTERS = ("ready", "started", "processed", "completed")
-_KEPT = ("corpus", "best_bleu", "best_step", "validated_step", "finished", "epochs", "seconds")
+_KEPT = ("corpus", "best_bleu", "validated_step", "finished", "epochs", "seconds")
 
 
 class StoppedError(Exception):
@@ -91,7 +91,7 @@ class Saving(Checkpoint):
         options: ``settings["trainer"]``, with ``save_steps`` and ``save_minutes`` (None: not by these) and the limits.
         """
         self.folder, self.corpus, self.options = folder, corpus, options
-        self.best_bleu, self.best_step = -1.0, 0
+        self.best_bleu = -1.0
         self.validated_step = 0  # the last step whose validation is done
         self.finished = False  # the training is over: its limit is reached, or patience is
         self.epochs = 0.0
@@ -219,7 +219,7 @@ class Saving(Checkpoint):
         self.epochs = round(trainer.global_step * trainer.accumulate_grad_batches / trainer.num_training_batches, 2)
         bleu = float(trainer.callback_metrics["validation/bleu"])
         if bleu > self.best_bleu:
-            self.best_bleu, self.best_step = bleu, trainer.global_step
+            self.best_bleu = bleu
             self._save(trainer, BEST)
         if self._whole or self.finished:
             self._save(trainer, LAST)

@@ -95,7 +95,7 @@ def test_unfit_pairs_are_left_out_of_training_alone_and_counted_once(tokenizers)
         "pairs": 8, "kept": 1, "empty": 4, "too_long": 1, "over_budget": 0, "out_of_ratio": 2,
     }  # fmt: skip
     assert epochs(data) == [[[0]]]
-    assert data.report["validation"] == {"pairs": 8, "kept": 8}
+    assert data.report["validation"] == {"pairs": 8, "kept": 8, "too_long": 0}
     assert sorted(row for batch in data.val_dataloader() for row in batch.rows.tolist()) == list(range(8))
 
 

@@ -239,6 +239,26 @@ def test_events_are_kept_once_and_up_to_where_a_kill_cut_them_off(tmp_path):
     keep_events(tmp_path, lambda tag, step: tag == "train/loss" and step >= 2)
     assert points(tmp_path) == {"train/loss": [(2, 23.0), (3, 32.0)]}
     assert len(list(tmp_path.iterdir())) == 1
+    writer = SummaryWriter(str(tmp_path))
+    writer.add_scalar("train/loss", 40, 4)
+    writer.close()
+    assert [step for step, _ in points(tmp_path)["train/loss"]] == [2, 3, 4]
+    keep_events(tmp_path, lambda tag, step: step >= 3)
+    assert points(tmp_path) == {"train/loss": [(3, 32.0), (4, 40.0)]}
+    keep_events(tmp_path, lambda tag, step: False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_kept_events_come_first_however_new_files_are_named(tmp_path):
+    for step, name in ((1, "events.out.tfevents.7.host.1.9"), (2, "events.out.tfevents.7.host.1.10")):
+        writer = SummaryWriter(str(tmp_path / "one"))
+        writer.add_scalar("train/loss", step, step)
+        writer.close()
+        (written,) = (tmp_path / "one").iterdir()
+        written.rename(tmp_path / name)
+        if step == 1:
+            keep_events(tmp_path, lambda tag, step: True)
+    assert points(tmp_path) == {"train/loss": [(1, 1.0), (2, 2.0)]}
 
 
 def test_limits_are_compared_with_none_as_the_largest():
