@@ -11,13 +11,33 @@ Each score does the keys' share of the work once a sentence (``project_keys``), 
 Legend: B batch, T queries, S keys, Q query size, K key size, A size of the hidden layer.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
+from seq2seq.attention.deferred import deferred_linear, deferred_values
 from seq2seq.errors import UserError
 
 
-class Additive(nn.Module):
+class Score(nn.Module):
+    """Energies of queries and keys."""
+
+    def project_keys(self, states: Tensor) -> Tensor:
+        """The keys' share of the work: states (B, S, K) to what ``forward`` takes, sentences first."""
+        raise NotImplementedError
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """(B, T, Q) and what ``project_keys`` gave to energies (B, T, S)."""
+        raise NotImplementedError
+
+    def loop(self, keys: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
+        """``forward`` for one query (B, 1, Q) a step, to be called ``steps`` times: the same numbers, faster."""
+        return partial(self, keys=deferred_values(keys, steps))
+
+
+class Additive(Score):
     """v·tanh(W₁ s + W₂ h). Query and key may differ in size."""
 
     def __init__(self, query_size: int, key_size: int, size: int) -> None:
@@ -32,15 +52,23 @@ class Additive(nn.Module):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """(B, T, Q) and (B, S, A) to energies (B, T, S)."""
-        hidden = self.query(query)[:, :, None] + keys[:, None]  # (B, T, S, A)
+        return self._energies(self.query(query), keys)
+
+    def _energies(self, query: Tensor, keys: Tensor) -> Tensor:
+        hidden = query[:, :, None] + keys[:, None]  # (B, T, S, A)
         return self.energy(torch.tanh(hidden)).squeeze(-1)  # (B, T, S)
+
+    def loop(self, keys: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
+        """See ``Score.loop``."""
+        project = deferred_linear(self.query, steps, len(keys), keys.dtype)
+        return lambda query: self._energies(project(query[:, 0])[:, None], keys)
 
 
 class Concat(Additive):
     """v·tanh(W [s ; h]): with W = [W₁ W₂] this is the additive score, so that the keys' half can be done once."""
 
 
-class General(nn.Module):
+class General(Score):
     """s·W h. Query and key may differ in size."""
 
     def __init__(self, query_size: int, key_size: int, size: int) -> None:
@@ -48,15 +76,15 @@ class General(nn.Module):
         self.key = nn.Linear(key_size, query_size, bias=False)
 
     def project_keys(self, states: Tensor) -> Tensor:
-        """(B, S, K) to (B, S, Q)."""
-        return self.key(states)
+        """(B, S, K) to (B, Q, S)."""
+        return self.key(states).transpose(1, 2)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """(B, T, Q) and (B, S, Q) to energies (B, T, S)."""
-        return query @ keys.transpose(1, 2)
+        """(B, T, Q) and (B, Q, S) to energies (B, T, S)."""
+        return query @ keys
 
 
-class Dot(nn.Module):
+class Dot(Score):
     """s·h, which has no parameter and needs query and key of one size."""
 
     def __init__(self, query_size: int, key_size: int, size: int) -> None:
@@ -68,18 +96,18 @@ class Dot(nn.Module):
             )
 
     def project_keys(self, states: Tensor) -> Tensor:
-        """The states themselves, (B, S, K)."""
-        return states
+        """The states themselves, (B, K, S)."""
+        return states.transpose(1, 2)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """(B, T, Q) and (B, S, Q) to energies (B, T, S)."""
-        return query @ keys.transpose(1, 2)
+        """(B, T, Q) and (B, Q, S) to energies (B, T, S)."""
+        return query @ keys
 
 
-SCORES: dict[str, type[nn.Module]] = {"additive": Additive, "dot": Dot, "general": General, "concat": Concat}
+SCORES: dict[str, type[Score]] = {"additive": Additive, "dot": Dot, "general": General, "concat": Concat}
 
 
-def build_score(name: str, query_size: int, key_size: int, size: int) -> nn.Module:
+def build_score(name: str, query_size: int, key_size: int, size: int) -> Score:
     """The score of that name, or a UserError that lists the names there are."""
     if name not in SCORES:
         raise UserError(f"model.score={name} is not a score: choose one of {', '.join(SCORES)}")

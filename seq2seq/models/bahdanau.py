@@ -6,13 +6,16 @@ Row t of the weights therefore belongs to the word being generated. A deep outpu
 with one tanh layer where the paper (A.2.2) has maxout. Legend as in ``recurrent.py``; K beam, N = B·K.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from seq2seq.attention.attend import attend
+from seq2seq.attention.deferred import Deferred, deferred_values
 from seq2seq.attention.scores import build_score
 from seq2seq.models.interface import Attention, Memory, State
 from seq2seq.models.recurrent import Hidden, RecurrentModel
@@ -31,40 +34,41 @@ class Bahdanau(RecurrentModel):
     def __init__(self, *vocabularies: Any, hidden: int, embedding: int, score: str, **common: Any) -> None:
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=hidden, **common)
         self.score = build_score(score, hidden, hidden, hidden // 2)
-        self.readout = nn.Linear(hidden + hidden + embedding, embedding)
+        self.combine = nn.Linear(hidden + hidden + embedding, hidden)
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
         memory = super().encode(source, lengths, attention)
         return Memory(memory.states, memory.mask, (self.score.project_keys(memory.states),), memory.summary)
 
-    def _attend(self, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor]:
+    def _attend(
+        self, memory: Memory, hidden: Hidden, score: Callable, values: Tensor | Deferred
+    ) -> tuple[Tensor, Tensor]:
         """Context (N, C) and weights (N, S) for the state's N rows; a sentence's K rows are its K queries."""
-        sentences = len(memory.mask)
-        query = hidden[-1][0].unflatten(0, (sentences, -1))  # (B, K, H)
-        energies = self.score(query, memory.cache[0])  # (B, K, S)
-        context, weights = attend(energies, memory.states, memory.mask[:, None])  # (B, K, C), (B, K, S)
+        query = hidden[-1][0].unflatten(0, (len(memory.mask), -1))  # (B, K, H)
+        context, weights = attend(score(query), values, memory.mask[:, None])  # (B, K, C), (B, K, S)
         return context.flatten(0, 1), weights.flatten(0, 1)
 
-    def _features(self, outputs: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+    def _output(self, outputs: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """The deep output: (…, H), (…, C), (…, E) to (…, E)."""
         joined = torch.cat([outputs, context.to(outputs.dtype), embedded.to(outputs.dtype)], -1)  # (…, H + C + E)
-        return self.drop(torch.tanh(self.readout(self.drop(joined))))
+        return self.features(torch.tanh(self.combine(self.drop(joined))))
 
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:
         """See ``Seq2Seq.decode``. Only attention and the cell are in the loop."""
         embedded = self.embed_target(target)  # (B, T, E)
-        projected = self.recurrence.project_known(embedded).unbind(1)  # T × (B, G)
-        matrices = self.recurrence.step_weights(embedded)
+        steps = self.recurrence.steps(embedded.transpose(0, 1))
+        score = self.score.loop(memory.cache[0], target.shape[1])
+        values = deferred_values(memory.states, target.shape[1])
         hidden = self.first_hidden(memory)
         outputs, contexts, rows = [], [], []
-        for known in projected:
-            context, weights = self._attend(memory, hidden)  # (B, C), (B, S)
-            output, hidden = self.recurrence.step(known, context, hidden, matrices)  # (B, H)
+        for _ in range(target.shape[1]):
+            context, weights = self._attend(memory, hidden, score, values)  # (B, C), (B, S)
+            output, hidden = steps(context, hidden)  # (B, H)
             outputs.append(output)
             contexts.append(context)
             rows.append(weights)
-        features = self._features(torch.stack(outputs, 1), torch.stack(contexts, 1), embedded)  # (B, T, E)
+        features = self._output(torch.stack(outputs, 1), torch.stack(contexts, 1), embedded)  # (B, T, E)
         return features, Attention(cross=torch.stack(rows, 1)[:, None, None]) if attention else None
 
     def start(self, memory: Memory) -> BahdanauState:
@@ -76,8 +80,7 @@ class Bahdanau(RecurrentModel):
     ) -> tuple[Tensor, Tensor | None, BahdanauState]:
         """See ``Seq2Seq.step``."""
         embedded = self.embed_target(tokens)  # (N, E)
-        context, weights = self._attend(memory, state.hidden)  # (N, C), (N, S)
-        output, hidden = self.recurrence.step(
-            self.recurrence.project_known(embedded), context, state.hidden, self.recurrence.step_weights(embedded)
-        )  # (N, H)
-        return self._features(output, context, embedded), weights if attention else None, BahdanauState(hidden)
+        score = partial(self.score, keys=memory.cache[0])
+        context, weights = self._attend(memory, state.hidden, score, memory.states)  # (N, C), (N, S)
+        output, hidden = self.recurrence.step(embedded, context, state.hidden)  # (N, H)
+        return self._output(output, context, embedded), weights if attention else None, BahdanauState(hidden)

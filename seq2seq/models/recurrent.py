@@ -7,6 +7,7 @@ H hidden size of the decoder, G gates·H (4H for an LSTM, 3H for a GRU).
 import torch
 from torch import Tensor, nn
 
+from seq2seq.attention.deferred import Deferred
 from seq2seq.attention.masks import padding_mask
 from seq2seq.errors import UserError
 from seq2seq.models.dropout import Dropout
@@ -39,9 +40,9 @@ def take(values: Tensor, positions: Tensor) -> Tensor:
 class Recurrence(nn.Module):
     """A stack of LSTM or GRU layers that can be run whole or step by step, from the same parameters.
 
-    ``sequence`` is PyTorch's fused kernel. ``step`` is for decoders whose input depends on their last output:
+    ``sequence`` is PyTorch's fused kernel. ``steps`` is for decoders whose input depends on their last output:
     its first ``known`` input features are projected for all steps beforehand (``project_known``), the others
-    (context or attentional vector) come with the step. A test binds ``step`` to ``sequence``.
+    (context or attentional vector) come with the step. A test binds ``steps`` to ``sequence``.
     """
 
     def __init__(self, cell: str, known: int, fed: int, hidden: int, layers: int, dropout: float) -> None:
@@ -68,62 +69,74 @@ class Recurrence(nn.Module):
         return inputs, tuple(after)
 
     def project_known(self, inputs: Tensor) -> Tensor:
-        """The first layer's share of the known inputs, biases included: (B, T, known) to (B, T, G)."""
+        """The first layer's share of the known inputs, biases included: (…, known) to (…, G)."""
         first = self.stack[0]
         bias = first.bias_ih_l0 + first.bias_hh_l0 if self.cell == "lstm" else first.bias_ih_l0
         return nn.functional.linear(inputs, first.weight_ih_l0[:, : self.known], bias)
 
-    def step_weights(self, like: Tensor) -> tuple[tuple[Tensor, ...], ...]:
-        """The matrices of ``step``, joined and cast once for all steps: a tuple a layer."""
-        dtype = compute_dtype(like)
-        joined = []
-        for layer, kernel in enumerate(self.stack):
-            inputs = kernel.weight_ih_l0[:, self.known :] if layer == 0 else kernel.weight_ih_l0
-            if self.cell == "lstm":
-                bias = None if layer == 0 else (kernel.bias_ih_l0 + kernel.bias_hh_l0).to(dtype)
-                joined.append((torch.cat([inputs, kernel.weight_hh_l0], 1).to(dtype), bias))
-            else:
-                bias = None if layer == 0 else kernel.bias_ih_l0.to(dtype)
-                joined.append((inputs.to(dtype), bias, kernel.weight_hh_l0.to(dtype), kernel.bias_hh_l0.to(dtype)))
-        return tuple(joined)
+    def steps(self, inputs: Tensor) -> "Steps":
+        """To be called once for each of the T steps of the known inputs (T, N, known)."""
+        return Steps(self, inputs)
 
-    def step(
-        self, projected: Tensor, fed: Tensor | None, state: Hidden, weights: tuple[tuple[Tensor, ...], ...]
-    ) -> tuple[Tensor, Hidden]:
-        """One step. projected: (N, G) from ``project_known``; fed: (N, fed) or None. Gives (N, H) and the state."""
+    def step(self, inputs: Tensor, fed: Tensor | None, state: Hidden) -> tuple[Tensor, Hidden]:
+        """One step alone. inputs: (N, known); fed: (N, fed) or None. Gives the output (N, H) and the state after it."""
+        return self.steps(inputs[None])(fed, state)
+
+
+class Steps:
+    """The steps of a ``Recurrence``, one a call; the gradients of its matrices are computed behind the last."""
+
+    def __init__(self, recurrence: Recurrence, known: Tensor) -> None:
+        projected, dtype = recurrence.project_known(known), compute_dtype(known)  # (T, N, G)
+        self.recurrence = recurrence
+        self.products = []
+        for layer, kernel in enumerate(recurrence.stack):
+            inputs = kernel.weight_ih_l0[:, recurrence.known :] if layer == 0 else kernel.weight_ih_l0  # (G, D)
+            hidden, hidden_bias = kernel.weight_hh_l0.to(dtype).t(), kernel.bias_hh_l0  # (H, G), (G,)
+            base = projected.to(dtype)  # (T, N, G)
+            if recurrence.cell == "lstm":
+                if layer > 0:
+                    base = (kernel.bias_ih_l0 + hidden_bias).to(dtype).expand_as(projected)
+                matrices = (inputs.to(dtype).t(), hidden) if inputs.shape[1] else (hidden,)
+                self.products.append((Deferred(base, *matrices),))
+            else:
+                if layer > 0:
+                    base = kernel.bias_ih_l0.to(dtype).expand_as(projected)
+                matrices = (inputs.to(dtype).t(),) if inputs.shape[1] else ()
+                recurrent = Deferred(hidden_bias.to(dtype).expand_as(projected), hidden)
+                self.products.append((Deferred(base, *matrices), recurrent))
+
+    def __call__(self, fed: Tensor | None, state: Hidden) -> tuple[Tensor, Hidden]:
+        """fed: (N, fed) or None. Gives the output (N, H) and the state after it."""
         after = []
         output = fed
-        for layer in range(self.layers):
-            known = projected if layer == 0 else None
+        for layer, products in enumerate(self.products):
             if layer > 0:
-                output = self.drop(output)
-            after.append(self._cell(known, output, state[layer], weights[layer]))
+                output = self.recurrence.drop(output)
+            inputs = () if output is None else (output,)
+            after.append((_lstm if len(products) == 1 else _gru)(*products, inputs, state[layer]))
             output = after[-1][0]
         return output, tuple(after)
 
-    def _cell(
-        self, known: Tensor | None, inputs: Tensor | None, state: tuple[Tensor, ...], weights: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
-        hidden = state[0]
-        if self.cell == "lstm":
-            matrix, bias = weights
-            joined = hidden if inputs is None else torch.cat([inputs.to(hidden.dtype), hidden], 1)  # (N, fed + H)
-            gates = nn.functional.linear(joined.to(matrix.dtype), matrix, bias)  # (N, 4H)
-            if known is not None:
-                gates = gates + known
-            i, f, g, o = gates.chunk(4, 1)  # (N, H) each
-            cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-            return o.sigmoid() * cell.tanh(), cell
-        from_inputs, bias, from_hidden, hidden_bias = weights
-        gates = known
-        if inputs is not None and from_inputs.shape[1]:
-            share = nn.functional.linear(inputs.to(from_inputs.dtype), from_inputs, bias)  # (N, 3H)
-            gates = share if known is None else share + known
-        recurrent = nn.functional.linear(hidden.to(from_hidden.dtype), from_hidden, hidden_bias)  # (N, 3H)
-        (r, z, n), (r_h, z_h, n_h) = gates.chunk(3, 1), recurrent.chunk(3, 1)  # (N, H) each
-        update = (z + z_h).sigmoid()
-        candidate = torch.tanh(n + (r + r_h).sigmoid() * n_h)
-        return (candidate + update * (hidden - candidate),)
+
+def _lstm(product: Deferred, inputs: tuple[Tensor, ...], state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Hochreiter & Schmidhuber 1997, with a forget gate (Gers et al. 2000)."""
+    hidden, cell = state
+    i, f, g, o = product(*inputs, hidden).chunk(4, 1)  # (N, H) each
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def _gru(
+    product: Deferred, recurrent: Deferred, inputs: tuple[Tensor, ...], state: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """Cho et al. 2014, with the reset gate behind the product, as cuDNN has it."""
+    (hidden,) = state
+    r, z, n = product(*inputs).chunk(3, 1)  # (N, H) each
+    r_h, z_h, n_h = recurrent(hidden).chunk(3, 1)
+    update = (z + z_h).sigmoid()
+    candidate = torch.tanh(n + (r + r_h).sigmoid() * n_h)
+    return (candidate + update * (hidden - candidate),)
 
 
 def _initialise(kernel: nn.LSTM | nn.GRU, hidden: int) -> None:
@@ -210,6 +223,7 @@ class RecurrentModel(Seq2Seq):
         self.recurrence = Recurrence(cell, embedding, fed, hidden, layers, dropout)
         parts = 2 if cell == "lstm" else 1
         self.bridge = nn.Linear(hidden, layers * parts * hidden)
+        self.readout = nn.Linear(hidden, embedding)
         self.output = nn.Linear(embedding, target_vocabulary)
         for table in (self.target_embedding, self.source_embedding):
             nn.init.normal_(table.weight, std=embedding**-0.5)
@@ -242,6 +256,11 @@ class RecurrentModel(Seq2Seq):
         """A table that serves the output projection has small entries; as inputs they get unit variance
         (as in Vaswani 2017, §3.4)."""
         return self.drop(table(ids) * table.embedding_dim**0.5)
+
+    def features(self, vectors: Tensor) -> Tensor:
+        """What the decoder knows of the next word, (…, H) within ±1, to what is projected, (…, E): a linear map, so
+        that logits have no bound and the output projection can be the embedding."""
+        return self.readout(self.drop(vectors))
 
     def project(self, features: Tensor) -> Tensor:
         """See ``Seq2Seq.project``."""

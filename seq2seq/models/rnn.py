@@ -31,7 +31,7 @@ class RNN(RecurrentModel):
         fed = hidden if context_every_step else 0
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
         self.context_every_step = context_every_step
-        self.readout = nn.Linear(hidden, embedding)
+        self.combine = nn.Linear(hidden, hidden)
 
     def _run(self, memory: Memory, tokens: Tensor, hidden: Hidden) -> tuple[Tensor, Hidden]:
         """tokens (N, T) from a state with N rows: features (N, T, E) and the next state."""
@@ -41,7 +41,7 @@ class RNN(RecurrentModel):
             vector = vector[:, None].expand(-1, tokens.shape[1], -1).to(inputs.dtype)  # (N, T, C)
             inputs = torch.cat([inputs, vector], -1)  # (N, T, E + C)
         outputs, hidden = self.recurrence.sequence(inputs, hidden)  # (N, T, H)
-        return self.drop(torch.tanh(self.readout(self.drop(outputs)))), hidden  # (N, T, E)
+        return self.features(torch.tanh(self.combine(self.drop(outputs)))), hidden  # (N, T, E)
 
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:
         """See ``Seq2Seq.decode``."""

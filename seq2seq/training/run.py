@@ -34,6 +34,7 @@ from seq2seq.evaluation.figures import bleu_vs_length_figure
 from seq2seq.evaluation.report import metrics, write_json
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
+from seq2seq.training.allocator import keep_freed_memory
 from seq2seq.training.callbacks import LastValidation, LogLines, Pictures, ProgressBar, Scalars
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.resuming import Stored, clean_board, merged, newest, remaining
@@ -90,6 +91,7 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
             _take_from(start, settings)
         seed_everything(settings["seed"], workers=True, verbose=False)
         _quiet_lightning()
+        keep_freed_memory()
         corpus = corpus_from(settings["data"])
         for split in ("train", "validation"):
             if split not in corpus:

@@ -21,9 +21,9 @@ def test_steps_equal_the_fused_sequence(cell, layers):
     start = tuple(tuple(torch.randn(2, 6) for _ in range(parts)) for _ in range(layers))
     expected, last = recurrence.sequence(torch.cat([known, fed], -1), start)
     state, outputs = start, []
-    weights, projected = recurrence.step_weights(known), recurrence.project_known(known)
+    steps = recurrence.steps(known.transpose(0, 1))
     for step in range(8):
-        output, state = recurrence.step(projected[:, step], fed[:, step], state, weights)
+        output, state = steps(fed[:, step], state)
         outputs.append(output)
     torch.testing.assert_close(torch.stack(outputs, 1), expected, atol=1e-6, rtol=1e-5)
     for ours, theirs in zip(state, last, strict=True):

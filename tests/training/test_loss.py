@@ -49,3 +49,17 @@ def test_smoothing_puts_no_mass_on_pad():
 def test_nll_does_not_depend_on_smoothing():
     logits, target = data()
     assert smoothed_cross_entropy(logits, target, 0.0)[1] == smoothed_cross_entropy(logits, target, 0.3)[1]
+
+
+def test_extreme_logits_lose_nothing():
+    logits = torch.tensor([[0.0, -1e4, 9e3, 1e4], [0.0, 300.0, -300.0, 5.0]], requires_grad=True)
+    target = torch.tensor([1, 2])
+    for one, other in zip(*(way(logits, target, 0.1) for way in (smoothed_cross_entropy, reference_loss)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_a_second_derivation_is_refused():
+    loss, _ = smoothed_cross_entropy(*data(), 0.1)
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="once only"):
+        loss.backward()
