@@ -23,7 +23,7 @@ from seq2seq.training.settings import LIMITS
 from seq2seq.unpack import AGAIN, GIVE, unpack
 
 ENTRY = "seq2seq"
-VERSION = 2
+VERSION = 3
 PREFIX = "model."  # of the network's weights in Lightning's state_dict
 BEST, LAST, PREVIOUS = "best.ckpt", "last.ckpt", "previous.ckpt"  # in a run's folder ``checkpoints``
 

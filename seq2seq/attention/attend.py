@@ -21,10 +21,14 @@ def masked_softmax(energies: Tensor, mask: Tensor | None) -> Tensor:
     return energies.masked_fill(~mask, fill).softmax(-1).masked_fill(~mask, 0.0)
 
 
-def attend(energies: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weighted sum of the values, Σⱼ αᵢⱼ vⱼ with α = softmax(energies).
+def attend(
+    energies: Tensor, values: Tensor, mask: Tensor | None, factors: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The weighted sum of the values, Σⱼ αᵢⱼ vⱼ with α = softmax(energies), times ``factors`` where there are some.
 
-    energies: (…, T, S); values: (…, S, D). Gives context (…, T, D) and weights (…, T, S).
+    energies, factors: (…, T, S); values: (…, S, D). Gives context (…, T, D) and weights (…, T, S).
     """
     weights = masked_softmax(energies, mask)  # (…, T, S)
+    if factors is not None:
+        weights = weights * factors
     return weights.to(values.dtype) @ values, weights

@@ -6,48 +6,39 @@ Row t of the weights therefore belongs to the word being generated. A deep outpu
 with one tanh layer where the paper (A.2.2) has maxout. Legend as in ``recurrent.py``; K beam, N = B·K.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from seq2seq.attention.attend import attend
-from seq2seq.attention.deferred import Deferred, deferred_values
-from seq2seq.attention.scores import build_score
-from seq2seq.models.interface import Attention, Memory, State
-from seq2seq.models.recurrent import Hidden, RecurrentModel
-
-
-@dataclass(frozen=True)
-class BahdanauState(State):
-    """hidden: see ``recurrent.Hidden``."""
-
-    hidden: Hidden
+from seq2seq.attention.source import SourceAttention
+from seq2seq.models.interface import Attention, Memory
+from seq2seq.models.recurrent import Hidden, RecurrentModel, RecurrentState
 
 
 class Bahdanau(RecurrentModel):
-    """Wiring: attend with sₜ₋₁, then step. The score is an option."""
+    """Wiring: attend with sₜ₋₁, then step. Score, local attention and coverage are options."""
 
-    def __init__(self, *vocabularies: Any, hidden: int, embedding: int, score: str, **common: Any) -> None:
+    def __init__(
+        self,
+        *vocabularies: Any,
+        hidden: int,
+        embedding: int,
+        score: str,
+        local: str = "none",
+        window: int = 10,
+        coverage: bool = False,
+        **common: Any,
+    ) -> None:
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=hidden, **common)
-        self.score = build_score(score, hidden, hidden, hidden // 2)
+        options = {"local": local, "window": window, "coverage": coverage}
+        self.attention = SourceAttention(score, hidden, hidden, hidden // 2, **options)
         self.combine = nn.Linear(hidden + hidden + embedding, hidden)
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
         memory = super().encode(source, lengths, attention)
-        return Memory(memory.states, memory.mask, (self.score.project_keys(memory.states),), memory.summary)
-
-    def _attend(
-        self, memory: Memory, hidden: Hidden, score: Callable, values: Tensor | Deferred
-    ) -> tuple[Tensor, Tensor]:
-        """Context (N, C) and weights (N, S) for the state's N rows; a sentence's K rows are its K queries."""
-        query = hidden[-1][0].unflatten(0, (len(memory.mask), -1))  # (B, K, H)
-        context, weights = attend(score(query), values, memory.mask[:, None])  # (B, K, C), (B, K, S)
-        return context.flatten(0, 1), weights.flatten(0, 1)
+        return Memory(memory.states, memory.mask, (self.attention.project_keys(memory.states),), memory.summary)
 
     def _output(self, outputs: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """The deep output: (…, H), (…, C), (…, E) to (…, E)."""
@@ -58,29 +49,41 @@ class Bahdanau(RecurrentModel):
         """See ``Seq2Seq.decode``. Only attention and the cell are in the loop."""
         embedded = self.embed_target(target)  # (B, T, E)
         steps = self.recurrence.steps(embedded.transpose(0, 1))
-        score = self.score.loop(memory.cache[0], target.shape[1])
-        values = deferred_values(memory.states, target.shape[1])
+        look = self.attention.loop(memory.cache[0], memory.states, memory.mask, target.shape[1])
         hidden = self.first_hidden(memory)
+        covered = self.attention.no_coverage(memory.mask)
         outputs, contexts, rows = [], [], []
-        for _ in range(target.shape[1]):
-            context, weights = self._attend(memory, hidden, score, values)  # (B, C), (B, S)
-            output, hidden = steps(context, hidden)  # (B, H)
+        for done in range(target.shape[1]):
+            context, weights = look(_query(hidden), done, None if covered is None else covered[:, None])
+            output, hidden = steps(context[:, 0], hidden)  # (B, H)
+            covered = None if covered is None else covered + weights[:, 0]  # (B, S)
             outputs.append(output)
             contexts.append(context)
             rows.append(weights)
-        features = self._output(torch.stack(outputs, 1), torch.stack(contexts, 1), embedded)  # (B, T, E)
-        return features, Attention(cross=torch.stack(rows, 1)[:, None, None]) if attention else None
+        features = self._output(torch.stack(outputs, 1), torch.cat(contexts, 1), embedded)  # (B, T, E)
+        return features, Attention(cross=torch.cat(rows, 1)[:, None, None]) if attention else None
 
-    def start(self, memory: Memory) -> BahdanauState:
+    def start(self, memory: Memory) -> RecurrentState:
         """See ``Seq2Seq.start``."""
-        return BahdanauState(self.first_hidden(memory))
+        return RecurrentState(self.first_hidden(memory), covered=self.attention.no_coverage(memory.mask))
 
     def step(
-        self, memory: Memory, tokens: Tensor, state: BahdanauState, attention: bool = False
-    ) -> tuple[Tensor, Tensor | None, BahdanauState]:
-        """See ``Seq2Seq.step``."""
-        embedded = self.embed_target(tokens)  # (N, E)
-        score = partial(self.score, keys=memory.cache[0])
-        context, weights = self._attend(memory, state.hidden, score, memory.states)  # (N, C), (N, S)
+        self, memory: Memory, tokens: Tensor, state: RecurrentState, attention: bool = False
+    ) -> tuple[Tensor, Tensor | None, RecurrentState]:
+        """See ``Seq2Seq.step``. A sentence's K rows are its K queries."""
+        embedded, sentences = self.embed_target(tokens), len(memory.mask)  # (N, E)
+        query = _query(state.hidden)[:, 0].unflatten(0, (sentences, -1))  # (B, K, H)
+        covered = None if state.covered is None else state.covered.unflatten(0, (sentences, -1))  # (B, K, S)
+        context, weights = self.attention(
+            query, memory.cache[0], memory.states, memory.mask, state.done, covered
+        )  # (B, K, C), (B, K, S)
+        context, weights = context.flatten(0, 1), weights.flatten(0, 1)  # (N, C), (N, S)
         output, hidden = self.recurrence.step(embedded, context, state.hidden)  # (N, H)
-        return self._output(output, context, embedded), weights if attention else None, BahdanauState(hidden)
+        covered = None if covered is None else state.covered + weights  # (N, S)
+        after = RecurrentState(hidden, state.done + 1, covered)
+        return self._output(output, context, embedded), weights if attention else None, after
+
+
+def _query(hidden: Hidden) -> Tensor:
+    """The top layer's state, (N, 1, H)."""
+    return hidden[-1][0][:, None]

@@ -7,98 +7,97 @@ one fused recurrence and one attention for all steps. Legend as in ``recurrent.p
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from seq2seq.attention.attend import attend
-from seq2seq.attention.deferred import Deferred, deferred_linear, deferred_values
-from seq2seq.attention.scores import build_score
-from seq2seq.models.interface import Attention, Memory, State
-from seq2seq.models.recurrent import Hidden, RecurrentModel, compute_dtype
-
-
-@dataclass(frozen=True)
-class LuongState(State):
-    """hidden: see ``recurrent.Hidden``. fed: the last attentional vector (N, H), None without input feeding."""
-
-    hidden: Hidden
-    fed: Tensor | None
+from seq2seq.attention.deferred import deferred_linear
+from seq2seq.attention.source import SourceAttention
+from seq2seq.models.interface import Attention, Memory
+from seq2seq.models.recurrent import RecurrentModel, RecurrentState, compute_dtype
 
 
 class Luong(RecurrentModel):
-    """Wiring: step, then attend with hₜ. Score and input feeding are options."""
+    """Wiring: step, then attend with hₜ. Score, input feeding, local attention and coverage are options."""
 
     def __init__(
-        self, *vocabularies: Any, hidden: int, embedding: int, score: str, input_feeding: bool, **common: Any
+        self,
+        *vocabularies: Any,
+        hidden: int,
+        embedding: int,
+        score: str,
+        input_feeding: bool,
+        local: str = "none",
+        window: int = 10,
+        coverage: bool = False,
+        **common: Any,
     ) -> None:
         fed = hidden if input_feeding else 0
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
         self.input_feeding = input_feeding
-        self.score = build_score(score, hidden, hidden, hidden // 2)
+        options = {"local": local, "window": window, "coverage": coverage}
+        self.attention = SourceAttention(score, hidden, hidden, hidden // 2, **options)
         self.combine = nn.Linear(hidden + hidden, hidden)
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
         memory = super().encode(source, lengths, attention)
-        return Memory(memory.states, memory.mask, (self.score.project_keys(memory.states),), memory.summary)
+        return Memory(memory.states, memory.mask, (self.attention.project_keys(memory.states),), memory.summary)
 
-    def _attentional(
-        self, memory: Memory, outputs: Tensor, score: Callable, values: Tensor | Deferred, combine: Callable
-    ) -> tuple[Tensor, Tensor]:
-        """outputs (B, T, H) to attentional vectors (B·T, H) and weights (B, T, S)."""
-        context, weights = attend(score(outputs), values, memory.mask[:, None])  # (B, T, C), (B, T, S)
-        joined = torch.cat([context, outputs.to(context.dtype)], -1)  # (B, T, C + H)
-        return torch.tanh(combine(self.drop(joined.flatten(0, 1)))), weights
-
-    def _ready(self, memory: Memory) -> tuple[Callable, Tensor, Callable]:
-        """What ``_attentional`` needs of memory and model, for any number of queries at once."""
-        return partial(self.score, keys=memory.cache[0]), memory.states, self.combine
+    def _attentional(self, context: Tensor, outputs: Tensor, combine: Callable[[Tensor], Tensor]) -> Tensor:
+        """h̃ₜ: context and outputs (…, T, H) to attentional vectors (…·T, H)."""
+        joined = torch.cat([context, outputs.to(context.dtype)], -1).flatten(0, -2)  # (…·T, C + H)
+        return torch.tanh(combine(self.drop(joined)))
 
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:
         """See ``Seq2Seq.decode``."""
         embedded = self.embed_target(target)  # (B, T, E)
-        run = self._decode_fed if self.input_feeding else self._decode_free
-        vectors, weights = run(memory, embedded)  # (B, T, H), (B, T, S)
+        in_turn = self.input_feeding or self.attention.coverage
+        vectors, weights = (self._in_turn if in_turn else self._at_once)(memory, embedded)  # (B, T, H), (B, T, S)
         return self.features(vectors), Attention(cross=weights[:, None, None]) if attention else None
 
-    def _decode_free(self, memory: Memory, embedded: Tensor) -> tuple[Tensor, Tensor]:
+    def _at_once(self, memory: Memory, embedded: Tensor) -> tuple[Tensor, Tensor]:
         outputs, _ = self.recurrence.sequence(embedded, self.first_hidden(memory))  # (B, T, H)
-        vectors, weights = self._attentional(memory, outputs, *self._ready(memory))
-        return vectors.view_as(outputs), weights
+        done = torch.arange(outputs.shape[1], device=outputs.device)  # (T,)
+        context, weights = self.attention(outputs, memory.cache[0], memory.states, memory.mask, done, None)
+        return self._attentional(context, outputs, self.combine).view_as(outputs), weights
 
-    def _decode_fed(self, memory: Memory, embedded: Tensor) -> tuple[Tensor, Tensor]:
+    def _in_turn(self, memory: Memory, embedded: Tensor) -> tuple[Tensor, Tensor]:
+        rows, count, _ = embedded.shape
         steps = self.recurrence.steps(embedded.transpose(0, 1))
-        count, dtype = embedded.shape[1], compute_dtype(embedded)
-        score = self.score.loop(memory.cache[0], count)
-        values = deferred_values(memory.states, count)
-        combine = deferred_linear(self.combine, count, len(embedded), dtype)
+        look = self.attention.loop(memory.cache[0], memory.states, memory.mask, count)
+        combine = deferred_linear(self.combine, count, rows, compute_dtype(embedded))
         state = self.start(memory)
-        hidden, fed = state.hidden, state.fed
-        vectors, rows = [], []
-        for _ in range(count):
+        hidden, fed, covered = state.hidden, state.fed, state.covered
+        vectors, alignment = [], []
+        for done in range(count):
             output, hidden = steps(fed, hidden)  # (B, H)
-            fed, weights = self._attentional(memory, output[:, None], score, values, combine)  # (B, H), (B, 1, S)
-            vectors.append(fed)
-            rows.append(weights)
-        return torch.stack(vectors, 1), torch.cat(rows, 1)
+            context, weights = look(output[:, None], done, None if covered is None else covered[:, None])
+            vectors.append(self._attentional(context[:, 0], output, combine))  # (B, H)
+            alignment.append(weights)  # (B, 1, S)
+            fed = vectors[-1] if self.input_feeding else None
+            covered = None if covered is None else covered + weights[:, 0]  # (B, S)
+        return torch.stack(vectors, 1), torch.cat(alignment, 1)
 
-    def start(self, memory: Memory) -> LuongState:
-        """See ``Seq2Seq.start``."""
+    def start(self, memory: Memory) -> RecurrentState:
+        """See ``Seq2Seq.start``. ``fed`` is the last attentional vector."""
         hidden = self.first_hidden(memory)
         fed = hidden[0][0].new_zeros(len(memory.mask), self.combine.out_features) if self.input_feeding else None
-        return LuongState(hidden, fed)
+        return RecurrentState(hidden, 0, self.attention.no_coverage(memory.mask), fed)
 
     def step(
-        self, memory: Memory, tokens: Tensor, state: LuongState, attention: bool = False
-    ) -> tuple[Tensor, Tensor | None, LuongState]:
-        """See ``Seq2Seq.step``."""
-        embedded = self.embed_target(tokens)  # (N, E)
-        output, hidden = self.recurrence.step(embedded, state.fed, state.hidden)  # (N, H)
-        queries = output.unflatten(0, (len(memory.mask), -1))  # (B, K, H)
-        vectors, weights = self._attentional(memory, queries, *self._ready(memory))  # (N, H), (B, K, S)
-        after = LuongState(hidden, vectors if self.input_feeding else None)
-        return self.features(vectors), weights.flatten(0, 1) if attention else None, after
+        self, memory: Memory, tokens: Tensor, state: RecurrentState, attention: bool = False
+    ) -> tuple[Tensor, Tensor | None, RecurrentState]:
+        """See ``Seq2Seq.step``. A sentence's K rows are its K queries."""
+        sentences = len(memory.mask)
+        output, hidden = self.recurrence.step(self.embed_target(tokens), state.fed, state.hidden)  # (N, H)
+        queries = output.unflatten(0, (sentences, -1))  # (B, K, H)
+        covered = None if state.covered is None else state.covered.unflatten(0, (sentences, -1))  # (B, K, S)
+        context, weights = self.attention(
+            queries, memory.cache[0], memory.states, memory.mask, state.done, covered
+        )  # (B, K, C), (B, K, S)
+        vectors, weights = self._attentional(context, queries, self.combine), weights.flatten(0, 1)  # (N, H), (N, S)
+        covered = None if covered is None else state.covered + weights  # (N, S)
+        after = RecurrentState(hidden, state.done + 1, covered, vectors if self.input_feeding else None)
+        return self.features(vectors), weights if attention else None, after

@@ -4,6 +4,8 @@ Legend: B batch, S source length, T target length, E embedding size, C memory (e
 H hidden size of the decoder, G gates·H (4H for an LSTM, 3H for a GRU).
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
@@ -11,7 +13,7 @@ from seq2seq.attention.deferred import Deferred
 from seq2seq.attention.masks import padding_mask
 from seq2seq.errors import UserError
 from seq2seq.models.dropout import Dropout
-from seq2seq.models.interface import Memory, Seq2Seq
+from seq2seq.models.interface import Memory, Seq2Seq, State
 from seq2seq.symbols import PAD
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -188,6 +190,18 @@ class Encoder(nn.Module):
                 outputs = torch.cat([outputs, take(reverse, flip)], -1)  # (B, S, C)
             inputs = outputs
         return inputs, summary
+
+
+@dataclass(frozen=True)
+class RecurrentState(State):
+    """hidden: see ``Hidden``. done: steps, the same for all rows. covered: (N, S), the sum of each source position's
+    weights so far, where the model counts it. fed: what else goes into the next step, (N, fed).
+    """
+
+    hidden: Hidden
+    done: int = 0
+    covered: Tensor | None = None
+    fed: Tensor | None = None
 
 
 class RecurrentModel(Seq2Seq):

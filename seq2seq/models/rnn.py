@@ -5,21 +5,13 @@ Cho et al. 2014, arXiv 1406.1078, §2.2: and it is an input of every step (``con
 Legend as in ``recurrent.py``.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from seq2seq.models.interface import Attention, Memory, State
-from seq2seq.models.recurrent import Hidden, RecurrentModel
-
-
-@dataclass(frozen=True)
-class RNNState(State):
-    """hidden: see ``recurrent.Hidden``."""
-
-    hidden: Hidden
+from seq2seq.models.interface import Attention, Memory
+from seq2seq.models.recurrent import Hidden, RecurrentModel, RecurrentState
 
 
 class RNN(RecurrentModel):
@@ -48,13 +40,13 @@ class RNN(RecurrentModel):
         features, _ = self._run(memory, target, self.first_hidden(memory))
         return features, Attention() if attention else None
 
-    def start(self, memory: Memory) -> RNNState:
+    def start(self, memory: Memory) -> RecurrentState:
         """See ``Seq2Seq.start``."""
-        return RNNState(self.first_hidden(memory))
+        return RecurrentState(self.first_hidden(memory))
 
     def step(
-        self, memory: Memory, tokens: Tensor, state: RNNState, attention: bool = False
-    ) -> tuple[Tensor, Tensor | None, RNNState]:
+        self, memory: Memory, tokens: Tensor, state: RecurrentState, attention: bool = False
+    ) -> tuple[Tensor, Tensor | None, RecurrentState]:
         """See ``Seq2Seq.step``."""
         features, hidden = self._run(memory, tokens[:, None], state.hidden)  # (N, 1, E)
-        return features[:, 0], None, RNNState(hidden)
+        return features[:, 0], None, RecurrentState(hidden)

