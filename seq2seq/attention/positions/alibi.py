@@ -9,8 +9,9 @@ from seq2seq.attention.positions.base import Positions
 class ALiBi(Positions):
     """An energy falls with the distance, in head 1 … h by 2^(−8/h), 2^(−16/h), … 2^(−8) a position.
 
-    Nothing is learned. The encoder's bias falls to both sides alike. (Where h is no power of two, the authors' program
-    fills up with slopes of the next power; here the series is the same for every h.)
+    Nothing is learned. The encoder's bias falls to both sides alike, so that it knows near from far and not left from
+    right: to it a sentence and its mirror image are one. (Where h is no power of two, the authors' program fills up
+    with slopes of the next power; here the series is the same for every h.)
     """
 
     relative = True
