@@ -14,7 +14,8 @@ from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.attention.positions import Positions
 from seq2seq.attention.strided import strided
 
-FEW = 4  # windows; in a longer sequence the mask's empty part costs more than cutting it into blocks
+# Below so many positions, or windows, cutting into blocks costs more than the empty part of a dense mask (on a CPU).
+SHORT, FEW = 256, 4
 SPARSE = {"window": banded, "global": banded, "strided": strided}
 
 
@@ -34,7 +35,7 @@ class SelfAttention(MultiHeadAttention):
         query = positions.rotate(self.queries(states), places)  # (B, h, T, d)
         keys, values = self.keys_values(states)  # (B, k, T, d) each
         keys = positions.rotate(keys, places)
-        if not weights and pattern.kind in SPARSE and size > FEW * pattern.window:
+        if not weights and pattern.kind in SPARSE and size > max(SHORT, FEW * pattern.window):
             bias = positions.bias if positions.relative else None
             context = SPARSE[pattern.kind](query, keys, values, pattern, real, bias=bias, scaled=self.scaled)
             return self.join(context), None

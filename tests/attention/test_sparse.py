@@ -5,6 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from seq2seq.attention import self_attention
 from seq2seq.attention.dot_product import scaled_dot_product
 from seq2seq.attention.masks import Pattern
 from seq2seq.attention.positions import build_positions
@@ -25,6 +26,12 @@ CASES = [
     Pattern("strided", window=1, stride=7),
 ]
 EVERY = pytest.mark.parametrize("pattern", CASES, ids=lambda p: f"{p.kind} {p.window} {p.global_positions} {p.causal}")
+
+
+@pytest.fixture(autouse=True)
+def blocks_however_short(monkeypatch):
+    """Sentences of a few words are cut into blocks as long ones are."""
+    monkeypatch.setattr(self_attention, "SHORT", 0)
 
 
 @EVERY

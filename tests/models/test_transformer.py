@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from zoo import SETTINGS, TRANSFORMERS, VOCABULARY, build
 
+from seq2seq.attention import self_attention
 from seq2seq.attention.masks import Pattern
 from seq2seq.attention.positions import build_positions
 from seq2seq.models import build_model
@@ -19,6 +20,12 @@ EVERY = pytest.mark.parametrize("name", ["transformer", *(f"transformer, {label}
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def blocks_however_short(monkeypatch):
+    """Sentences of a few words are cut into blocks as long ones are."""
+    monkeypatch.setattr(self_attention, "SHORT", 0)
 
 
 def source():
@@ -152,3 +159,15 @@ def test_the_defaults_are_what_the_settings_name():
     words = source()
     found = [model.decode(model.encode(words, LENGTHS), target)[0] for model in (plain, full)]
     assert torch.equal(*found)
+
+
+def test_after_the_last_post_norm_comes_no_other():
+    names = dict(build("transformer, post-norm").named_parameters())
+    assert not [name for name in names if name.startswith(("encoder_norm", "decoder_norm"))]
+    assert "encoder.1.norms.1.weight" in names
+
+
+def test_the_decoders_relative_positions_are_all_for_the_past():
+    model, distances = build("transformer, t5"), torch.tensor([8, 9])
+    assert torch.equal(*model.source_positions.bias(distances).unbind(1))  # one bucket: half are for the future
+    assert not torch.equal(*model.target_positions.bias(distances).unbind(1))
