@@ -1,10 +1,11 @@
 """Time and memory of each attention against the length of the sequence: counted, and measured on this machine.
 
 python scripts/attention_cost.py                                   # tables on standard output
-python scripts/attention_cost.py output=docs/attention_cost.png longest=8192 window=64 size=256 heads=4 memory=2
+python scripts/attention_cost.py output=docs/attention_cost.png longest=8192 window=128 size=256 heads=4 memory=2
 
 One causal layer, one sentence, forward, fp32, without the projections. memory: GiB that a mechanism may be expected to
-take; where it would take more it is left out. On a CPU, OMP_NUM_THREADS=1 gives the steadiest times.
+take; where it would take more it is left out. On a CPU it uses one thread and measures processor time, which other
+programs disturb least; memory is taken anew for each call, and touching it is part of the time.
 """
 
 import math
@@ -16,8 +17,8 @@ from typing import Any
 
 from seq2seq.errors import UserError
 
-os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # the profiler is quiet
-DEFAULTS = {"output": "", "longest": 8192, "window": 64, "size": 256, "heads": 4, "memory": 2}
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler is quiet
+DEFAULTS = {"output": "", "longest": 8192, "window": 128, "size": 256, "heads": 4, "memory": 2}
 SHORTEST, REPEATS = 128, 5
 FIT_FROM, FIT_TO = 8, 64  # windows; between them cost should grow in proportion to n
 
@@ -46,20 +47,21 @@ def calls(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(call: Any, inputs: list[Any]) -> tuple[float, int]:
-    """Seconds, the least of some, and the bytes allocated at the worst moment, the result among them."""
+    """Seconds, the least of some calls, and the bytes allocated at the worst moment, the result among them."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
     cuda = inputs[0].is_cuda
+    clock = time.perf_counter if cuda else time.process_time
     with torch.no_grad():
         call(*inputs)
         times = []
         for _ in range(REPEATS):
-            start = time.perf_counter()
+            start = clock()
             call(*inputs)
             if cuda:
                 torch.cuda.synchronize()
-            times.append(time.perf_counter() - start)
+            times.append(clock() - start)
         if cuda:
             before = torch.cuda.memory_allocated()
             torch.cuda.reset_peak_memory_stats()
@@ -82,6 +84,7 @@ def rows(options: dict[str, Any]) -> list[dict[str, Any]]:
     from seq2seq.attention.cost import MECHANISMS, Sizes
 
     torch.manual_seed(0)
+    torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     size, heads, window = options["size"], options["heads"], options["window"]
     found = []
@@ -177,9 +180,12 @@ def draw(found: list[dict[str, Any]], path: str) -> None:
         right.loglog(lengths, [point["peak"] / 2**20 for point in own], **style)
         right.loglog(lengths, [point["bytes"] / 2**20 for point in own], ":", color=COLOURS[number])
     left.set_ylabel("milliseconds")
-    right.set_ylabel("MiB at the peak, result included (dotted: counted, without it)")
+    right.set_ylabel("MiB at the peak (dotted: counted)")
+    lengths = sorted({point["n"] for point in found})
     for axes in (left, right):
         axes.set_xlabel("positions n")
+        axes.set_xticks(lengths, [str(n) for n in lengths])
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
     left.legend()
     figure_to_png(figure, path)

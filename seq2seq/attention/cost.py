@@ -10,8 +10,8 @@
 | recurrent (LSTM) | 8·n·D²                | what the gates take from the input, 4·n·D  | n − 1               |
 
 The first column and the last are table 1 of "Attention Is All You Need" (arXiv 1706.03762), with constants. Attention
-is counted without the projections, which cost 4·n·D² for each mechanism; a causal mask is not counted as a saving, and a
-dense mask costs the explicit path about half its bytes again.
+is counted without the projections, which cost 4·n·D² for each mechanism; a causal mask is not counted as a saving, and
+a dense mask costs the explicit path about half its bytes again.
 Legend: n queries, m keys, D model size, h heads, k heads of keys and values, d = D/h, w window, s stride, g global
 positions, r = 2w keys that a block reaches (3w unless causal), R = r + g.
 """
