@@ -39,15 +39,18 @@ class MultiHeadAttention(nn.Module):
         self.key_value = nn.Linear(size, 2 * kv_heads * (size // heads))
         self.output = nn.Linear(size, size)
 
+    def _split(self, states: Tensor, heads: int) -> Tensor:
+        """(B, T, heads·d) to (B, heads, T, d)."""
+        return states.unflatten(-1, (heads, -1)).transpose(1, 2)
+
     def queries(self, states: Tensor) -> Tensor:
         """(B, T, D) to (B, h, T, d)."""
-        return self.query(states).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return self._split(self.query(states), self.heads)
 
     def keys_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) to keys and values, each (B, k, S, d): what a decoder caches."""
-        both = self.key_value(states).unflatten(-1, (2 * self.kv_heads, -1)).transpose(1, 2)  # (B, 2k, S, d)
-        keys, values = both.chunk(2, dim=1)
-        return keys, values
+        keys, values = self.key_value(states).chunk(2, dim=-1)  # (B, S, k·d) each
+        return self._split(keys, self.kv_heads), self._split(values, self.kv_heads)
 
     def forward(
         self,
