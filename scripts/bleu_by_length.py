@@ -16,7 +16,7 @@ from typing import Any
 from seq2seq.errors import UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure, figure_to_png
 from seq2seq.evaluation.length import Bucket
-from seq2seq.models import MODELS
+from seq2seq.models import MODELS, family_of
 
 
 def read(folders: list[str]) -> dict[str, list[dict[str, Any]]]:
@@ -33,7 +33,8 @@ def read(folders: list[str]) -> dict[str, list[dict[str, Any]]]:
     prints = {metrics["data"]["fingerprint"] for runs in found.values() for metrics in runs}
     if len(prints) > 1:
         raise UserError(f"the runs were tested on {len(prints)} different corpora: their curves cannot be compared")
-    return {name: found[name] for name in MODELS if name in found}
+    order = list(MODELS)
+    return {name: found[name] for name in sorted(found, key=lambda name: (order.index(family_of(name)), name))}
 
 
 def curve(runs: list[dict[str, Any]]) -> list[Bucket]:

@@ -35,6 +35,12 @@ def test_seeds_become_their_mean_and_models_stand_in_their_order(tmp_path):
     assert (tmp_path / "curves.png").stat().st_size > 0
 
 
+def test_variants_stand_behind_their_family(tmp_path):
+    names = ["transformer_mqa", "transformer_gqa", "rnn", "transformer"]
+    models = tiny.load_script("bleu_by_length").read([write(tmp_path / name, name, 1, 1.0) for name in names])
+    assert list(models) == ["rnn", "transformer", "transformer_gqa", "transformer_mqa"]
+
+
 def test_one_run_keeps_its_bootstrap_interval(tmp_path):
     script = tiny.load_script("bleu_by_length")
     models = script.read([write(tmp_path / "a", "rnn", 1, 10.0)])

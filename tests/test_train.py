@@ -10,9 +10,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from seq2seq import cli
+from seq2seq import checkpoint, cli
 from seq2seq.errors import UserError
-from seq2seq.training.settings import LIMITS, duration, precision
+from seq2seq.models import build_model
+from seq2seq.training.settings import LIMITS, check_settings, duration, precision
 from seq2seq.translator import Translator
 
 SMALL = [
@@ -55,6 +56,30 @@ def test_a_run_leaves_everything_it_promises(model, tmp_path):
     for name in ("best", "last"):
         stored = torch.load(run / "checkpoints" / f"{name}.ckpt", weights_only=True)
         assert stored["seq2seq"]["settings"]["model"]["name"] == model
+
+
+VARIANTS = sorted(path.stem for path in (cli.CONF / "model").glob("transformer_*.yaml"))
+
+
+@pytest.mark.parametrize("model", VARIANTS)
+def test_a_named_variant_differs_from_its_family_in_little_and_is_a_checkpoint_that_loads(model, tmp_path):
+    chosen, plain = (settings(tmp_path, f"model={name}") for name in (model, "transformer"))
+    different = {key for key, value in chosen["model"].items() if plain["model"][key] != value}
+    assert "name" in different
+    assert 2 <= len(different) <= 3
+    assert chosen["model"]["name"] == model
+    check_settings(chosen)
+    pair = tiny.tokenizers()
+    network = build_model(chosen["model"], len(pair.source), len(pair.target), pair.shared)
+    stored = {checkpoint.ENTRY: checkpoint.contents(chosen, pair), "global_step": 1}
+    stored["state_dict"] = {checkpoint.PREFIX + key: value for key, value in network.state_dict().items()}
+    torch.save(stored, tmp_path / "x.ckpt")
+    assert checkpoint.load_checkpoint(tmp_path / "x.ckpt").settings["model"] == chosen["model"]
+
+
+def test_a_variant_is_trained_under_its_name(tmp_path):
+    result = tiny.load_script("train").train(settings(tmp_path, "model=transformer_t5", "model.attention=window"))
+    assert result["model"]["name"] == "transformer_t5"
 
 
 def test_tensorboard_gets_every_tag_of_the_documentation(tmp_path):
@@ -182,7 +207,13 @@ def test_a_run_that_diverges_says_so(tmp_path):
     [
         *("trainer.precision=3", "trainer.devices=0", "trainer.strategy=telepathy", "trainer.accumulate=0"),
         *("trainer.validate_every=3.5", "trainer.max_steps=0", "trainer.max_time=soon", "model.dropout=1.5"),
-        *("model.layers=0", "seed=-1", "training.learning_rate=-1.0", "training.schedule=noam"),
+        *(
+            "model.layers=0",
+            "model.name=transformer/../x",
+            "seed=-1",
+            "training.learning_rate=-1.0",
+            "training.schedule=noam",
+        ),
         *("decoding.beam=0", "decoding.alpha=-1.0", "data.batch_tokens=1"),
     ],
 )

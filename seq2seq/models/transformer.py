@@ -1,28 +1,27 @@
 """The Transformer: "Attention Is All You Need", Vaswani et al. 2017, arXiv 1706.03762.
 
 Self-attention in the encoder, causal self-attention and cross-attention in the decoder, no recurrence. Layers are
-pre-norm (Xiong et al. 2020, arXiv 2002.04745), which trains without long warm-up; the paper's are post-norm.
-Legend: B batch, S source, T target, D model size, h heads, d = D/h, K beam, N = B·K, L layers, t steps done.
+pre-norm by default (Xiong et al. 2020, arXiv 2002.04745), which trains without long warm-up; the paper's are post-norm.
+What else the field has changed since is chosen by name: heads of keys and values, the pattern and the positions of
+self-attention (``seq2seq/attention``), and the norm (``norms.py``).
+Legend: B batch, S source, T target, D model size, h heads, k heads of keys and values, d = D/h, K beam, N = B·K,
+L layers, t cached steps.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from seq2seq.attention.masks import causal_mask, padding_mask
+from seq2seq.attention.masks import Pattern, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention
+from seq2seq.attention.positions import Positions, build_positions
+from seq2seq.attention.self_attention import SelfAttention
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Attention, Memory, Seq2Seq, State
+from seq2seq.models.norms import build_norm
 from seq2seq.symbols import PAD
-
-
-def sinusoids(positions: Tensor, size: int) -> Tensor:
-    """§3.5: positions (T,) to (T, D), sines in the first half of the features and cosines in the second."""
-    rates = torch.exp(torch.arange(0, size, 2, device=positions.device) * (-math.log(10000.0) / size))  # (D/2,)
-    angles = positions[:, None] * rates  # (T, D/2)
-    return torch.cat([angles.sin(), angles.cos()], -1)[:, :size]
 
 
 def feed_forward(size: int, inner: int, dropout: float) -> nn.Sequential:
@@ -30,63 +29,110 @@ def feed_forward(size: int, inner: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(nn.Linear(size, inner), nn.ReLU(), Dropout(dropout), nn.Linear(inner, size))
 
 
-class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each added to its input."""
+@dataclass(frozen=True)
+class Shape:
+    """What all layers have in common."""
 
-    def __init__(self, size: int, heads: int, inner: int, dropout: float) -> None:
+    hidden: int
+    inner: int
+    heads: int
+    kv_heads: int | None
+    scale: str
+    norm: str
+    norm_first: bool
+    dropout: float
+
+
+class Layer(nn.Module):
+    """Sublayers around a residual stream x: pre-norm x + f(norm(x)), post-norm norm(x + f(x))."""
+
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.attention, self.feed = MultiHeadAttention(size, heads), feed_forward(size, inner, dropout)
-        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(2))
-        self.drop = Dropout(dropout)
+        self.norm_first, self.drop = shape.norm_first, Dropout(shape.dropout)
 
-    def forward(self, states: Tensor, mask: Tensor, weights: bool = False) -> tuple[Tensor, Tensor | None]:
-        """states (B, S, D), mask (B, 1, 1, S) to states, and weights (B, h, S, S) on request."""
-        normed = self.norms[0](states)
-        update, alignment = self.attention(normed, *self.attention.keys_values(normed), mask, weights=weights)
+    def add_feed_and_norms(self, shape: Shape, norms: int) -> None:
+        """Called after the attention is there: checkpoints and seeds know the parameters by this order."""
+        self.feed = feed_forward(shape.hidden, shape.inner, shape.dropout)
+        self.norms = nn.ModuleList(build_norm(shape.norm, shape.hidden) for _ in range(norms))
+
+    def before(self, index: int, states: Tensor) -> Tensor:
+        """What sublayer ``index`` reads."""
+        return self.norms[index](states) if self.norm_first else states
+
+    def after(self, index: int, states: Tensor, update: Tensor) -> Tensor:
+        """The stream with what sublayer ``index`` gave."""
         states = states + self.drop(update)
-        return states + self.drop(self.feed(self.norms[1](states))), alignment
+        return states if self.norm_first else self.norms[index](states)
 
 
-class DecoderLayer(nn.Module):
-    """Causal self-attention, cross-attention, feed-forward, each added to its input."""
+class EncoderLayer(Layer):
+    """Self-attention, then feed-forward."""
 
-    def __init__(self, size: int, heads: int, inner: int, dropout: float) -> None:
-        super().__init__()
-        self.self_attention, self.cross_attention = MultiHeadAttention(size, heads), MultiHeadAttention(size, heads)
-        self.feed = feed_forward(size, inner, dropout)
-        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
-        self.drop = Dropout(dropout)
+    def __init__(self, shape: Shape, pattern: Pattern) -> None:
+        super().__init__(shape)
+        self.attention = SelfAttention(shape.hidden, shape.heads, shape.kv_heads, shape.scale, pattern)
+        self.add_feed_and_norms(shape, norms=2)
 
     def forward(
-        self, states: Tensor, past: tuple | None, cross: tuple, mask: Tensor, weights: bool = False
-    ) -> tuple[Tensor, tuple, Tensor | None, Tensor | None]:
-        """states: (N, T, D). past: None for a whole target, attended causally; else keys and values (N, h, t, d)
-        of the steps done, for T = 1. cross: keys and values (B, h, S, d); mask: (B, 1, 1, S).
+        self, states: Tensor, positions: Positions, real: Tensor, weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """states (B, S, D), real (B, S) to states, and weights (B, h, S, S) on request."""
+        update, alignment = self.attention.sequence(self.before(0, states), positions, real, weights)
+        states = self.after(0, states, update)
+        return self.after(1, states, self.feed(self.before(1, states))), alignment
 
-        Gives states, this layer's keys and values with the new ones, cross weights and self weights on request.
+
+class DecoderLayer(Layer):
+    """Causal self-attention, cross-attention, feed-forward."""
+
+    def __init__(self, shape: Shape, pattern: Pattern) -> None:
+        super().__init__(shape)
+        heads = shape.hidden, shape.heads, shape.kv_heads, shape.scale
+        self.self_attention = SelfAttention(*heads, replace(pattern, causal=True))
+        self.cross_attention = MultiHeadAttention(*heads)
+        self.add_feed_and_norms(shape, norms=3)
+
+    def forward(
+        self, states: Tensor, positions: Positions, cross: tuple, mask: Tensor, weights: bool = False
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """A whole target. states: (B, T, D); cross: keys and values (B, k, S, d); mask: (B, 1, 1, S).
+
+        Gives states, and on request cross weights (B, h, T, S) and self weights (B, h, T, T).
         """
-        normed = self.norms[0](states)
-        cache = self.self_attention.keys_values(normed)
-        if past is not None:
-            cache = tuple(torch.cat([old, new.to(old.dtype)], 2) for old, new in zip(past, cache, strict=True))
-        triangle = causal_mask(states.shape[1], states.device) if weights and past is None else None
-        update, own = self.self_attention(normed, *cache, triangle, causal=past is None, weights=weights)
-        states = states + self.drop(update)
-        queries = self.norms[1](states).view(len(mask), -1, states.shape[-1])  # (B, K·T, D): K rows are K queries
+        update, own = self.self_attention.sequence(self.before(0, states), positions, weights=weights)
+        states, alignment = self._rest(self.after(0, states, update), cross, mask, weights)
+        return states, alignment, own
+
+    def step(
+        self, states: Tensor, positions: Positions, past: tuple, done: int, cross: tuple, mask: Tensor, weights: bool
+    ) -> tuple[Tensor, Tensor | None, tuple]:
+        """The target's position ``done``. states: (N, 1, D); past and the new cache: see ``SelfAttention.step``.
+
+        Gives states, cross weights (B, h, K, S) on request, and the new cache.
+        """
+        update, cache = self.self_attention.step(self.before(0, states), positions, past, done)
+        states, alignment = self._rest(self.after(0, states, update), cross, mask, weights)
+        return states, alignment, cache
+
+    def _rest(self, states: Tensor, cross: tuple, mask: Tensor, weights: bool) -> tuple[Tensor, Tensor | None]:
+        queries = self.before(1, states).view(len(mask), -1, states.shape[-1])  # (B, K·T, D): K rows are K queries
         update, alignment = self.cross_attention(queries, *cross, mask, weights=weights)
-        states = states + self.drop(update.view_as(states))
-        return states + self.drop(self.feed(self.norms[2](states))), cache, alignment, own
+        states = self.after(1, states, update.view_as(states))
+        return self.after(2, states, self.feed(self.before(2, states))), alignment
 
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """caches: for each layer, keys and values (N, h, t, d) of the t steps done."""
+    """done: steps, the same for all rows. caches: for each layer, keys and values (N, k, t, d) of the steps that the
+    pattern of attention still needs, t ≤ done.
+    """
 
+    done: int
     caches: tuple
 
 
 class Transformer(Seq2Seq):
-    """Embeddings, encoder, decoder. ``embedding``-sized throughout; ``tied`` as in ``recurrent.RecurrentModel``."""
+    """Embeddings, encoder, decoder. ``hidden``-sized throughout; ``tied`` as in ``recurrent.RecurrentModel``."""
 
     def __init__(
         self,
@@ -100,18 +146,34 @@ class Transformer(Seq2Seq):
         layers: int,
         dropout: float,
         tied: bool,
+        kv_heads: int | None = None,
+        scale: str = "sqrt_dk",
+        attention: str = "full",
+        window: int = 8,
+        global_positions: int = 1,
+        stride: int = 8,
+        positions: str = "sinusoidal",
+        max_positions: int = 1024,
+        norm: str = "layer",
+        norm_first: bool = True,
     ) -> None:
+        """The settings of ``conf/model/transformer.yaml``; what came later has a default, for older checkpoints."""
         super().__init__()
-        self.size, self.heads = hidden, heads
+        self.size = hidden
         self.drop = Dropout(dropout)
         self.target_embedding = nn.Embedding(target_vocabulary, hidden, padding_idx=PAD)
         share = tied and shared_vocabulary
         self.source_embedding = (
             self.target_embedding if share else nn.Embedding(source_vocabulary, hidden, padding_idx=PAD)
         )
-        self.encoder = nn.ModuleList(EncoderLayer(hidden, heads, inner, dropout) for _ in range(layers))
-        self.decoder = nn.ModuleList(DecoderLayer(hidden, heads, inner, dropout) for _ in range(layers))
-        self.encoder_norm, self.decoder_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        shape = Shape(hidden, inner, heads, kv_heads, scale, norm, norm_first, dropout)
+        pattern = Pattern(attention, window, global_positions, stride)
+        self.encoder = nn.ModuleList(EncoderLayer(shape, pattern) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderLayer(shape, pattern) for _ in range(layers))
+        # Post-norm, the last layer ends in a norm already.
+        self.encoder_norm, self.decoder_norm = (
+            build_norm(norm, hidden) if norm_first else nn.Identity() for _ in range(2)
+        )
         self.output = nn.Linear(hidden, target_vocabulary)
         for parameter in self.parameters():
             if parameter.dim() > 1:
@@ -122,59 +184,59 @@ class Transformer(Seq2Seq):
         nn.init.zeros_(self.output.bias)
         if tied:
             self.output.weight = self.target_embedding.weight
+        self.source_positions = build_positions(positions, hidden, heads, max_positions, causal=False)
+        self.target_positions = build_positions(positions, hidden, heads, max_positions, causal=True)
 
-    def _embed(self, table: nn.Embedding, ids: Tensor, first: int = 0) -> Tensor:
+    def _embed(self, table: nn.Embedding, positions: Positions, ids: Tensor, first: int = 0) -> Tensor:
         """§3.4 and §3.5: ids (N, T) to (N, T, D); ``first`` is the position of the first column."""
-        positions = torch.arange(first, first + ids.shape[1], device=ids.device)
-        return self.drop(table(ids) * math.sqrt(self.size) + sinusoids(positions, self.size))
+        places = torch.arange(first, first + ids.shape[1], device=ids.device)  # (T,)
+        return self.drop(positions.embed(table(ids) * math.sqrt(self.size), places))
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
-        """See ``Seq2Seq.encode``. ``cache``: for each decoder layer, keys and values (B, h, S, d)."""
+        """See ``Seq2Seq.encode``. ``cache``: for each decoder layer, keys and values (B, k, S, d)."""
         mask = padding_mask(lengths, source.shape[1])  # (B, S)
-        states = self._embed(self.source_embedding, source)  # (B, S, D)
+        states = self._embed(self.source_embedding, self.source_positions, source)  # (B, S, D)
         maps = []
         for layer in self.encoder:
-            states, weights = layer(states, mask[:, None, None], attention)
+            states, weights = layer(states, self.source_positions, mask, attention)
             maps.append(weights)
         states = self.encoder_norm(states)
         cache = tuple(layer.cross_attention.keys_values(states) for layer in self.decoder)
         return Memory(states, mask, cache, encoder_self=torch.stack(maps, 1) if attention else None)
 
-    def _run(
-        self, memory: Memory, tokens: Tensor, caches: tuple | None, attention: bool
-    ) -> tuple[Tensor, tuple, list[Tensor | None], list[Tensor | None]]:
-        """tokens (N, T) to features (N, T, D), the new caches, cross and self weights of each layer."""
-        done = caches[0][0].shape[2] if caches else 0
-        states = self._embed(self.target_embedding, tokens, done)  # (N, T, D)
-        mask = memory.mask[:, None, None]  # (B, 1, 1, S)
-        after, cross, own = [], [], []
-        for index, layer in enumerate(self.decoder):
-            past = caches[index] if caches else None
-            states, cache, alignment, looking_back = layer(states, past, memory.cache[index], mask, attention)
-            after.append(cache)
-            cross.append(alignment)
-            own.append(looking_back)
-        return self.decoder_norm(states), tuple(after), cross, own
-
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:
         """See ``Seq2Seq.decode``."""
-        features, _, cross, own = self._run(memory, target, None, attention)
+        states = self._embed(self.target_embedding, self.target_positions, target)  # (B, T, D)
+        mask = memory.mask[:, None, None]  # (B, 1, 1, S)
+        cross, own = [], []
+        for layer, source in zip(self.decoder, memory.cache, strict=True):
+            states, *weights = layer(states, self.target_positions, source, mask, attention)
+            cross.append(weights[0])
+            own.append(weights[1])
+        features = self.decoder_norm(states)
         if not attention:
             return features, None
         return features, Attention(torch.stack(cross, 1), torch.stack(own, 1), memory.encoder_self)
 
     def start(self, memory: Memory) -> TransformerState:
         """See ``Seq2Seq.start``: empty caches."""
-        empty = memory.states.new_zeros(len(memory.mask), self.heads, 0, self.size // self.heads)  # (B, h, 0, d)
-        return TransformerState(tuple((empty, empty) for _ in self.decoder))
+        empty = [keys.new_zeros(*keys.shape[:2], 0, keys.shape[3]) for keys, _ in memory.cache]  # (B, k, 0, d) each
+        return TransformerState(0, tuple((keys, keys) for keys in empty))
 
     def step(
         self, memory: Memory, tokens: Tensor, state: TransformerState, attention: bool = False
     ) -> tuple[Tensor, Tensor | None, TransformerState]:
         """See ``Seq2Seq.step``."""
-        features, caches, cross, _ = self._run(memory, tokens[:, None], state.caches, attention)
-        weights = cross[-1].mean(1).flatten(0, 1) if attention else None  # (B, h, K, S) to (N, S)
-        return features[:, 0], weights, TransformerState(caches)
+        states = self._embed(self.target_embedding, self.target_positions, tokens[:, None], state.done)  # (N, 1, D)
+        mask = memory.mask[:, None, None]  # (B, 1, 1, S)
+        caches, weights = [], None
+        for layer, past, source in zip(self.decoder, state.caches, memory.cache, strict=True):
+            states, weights, cache = layer.step(
+                states, self.target_positions, past, state.done, source, mask, attention
+            )
+            caches.append(cache)
+        weights = weights.mean(1).flatten(0, 1) if attention else None  # (B, h, K, S) to (N, S)
+        return self.decoder_norm(states)[:, 0], weights, TransformerState(state.done + 1, tuple(caches))
 
     def project(self, features: Tensor) -> Tensor:
         """See ``Seq2Seq.project``."""

@@ -20,6 +20,14 @@ def test_unknown_names_and_keys_are_refused_in_one_line():
         build_model(SETTINGS["luong"] | {"scoer": "dot"}, 10, 10, True)
 
 
+def test_a_variant_has_a_name_of_its_own_and_the_class_of_its_family():
+    model = build_model(SETTINGS["transformer"] | {"name": "transformer_x2"}, 10, 10, True)
+    assert isinstance(model, MODELS["transformer"])
+    for name in ("transformer_../x", "transformer/x", "transformer_", "_transformer", "Transformer_x", "os_x", None, 3):
+        with pytest.raises(UserError, match="is unknown: choose one of rnn, bahdanau, luong, transformer"):
+            build_model(SETTINGS["transformer"] | {"name": name}, 10, 10, True)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_tied_matrices_count_once(name):
     tied, free = build(name), build(name, tied=False)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from zoo import SETTINGS, VOCABULARY, build
 
+from seq2seq.attention import self_attention
 from seq2seq.models.interface import reduce_attention
 from seq2seq.symbols import PAD
 
@@ -15,6 +16,12 @@ REAL = torch.arange(9) < LENGTHS[:, None]  # (B, S)
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def blocks_however_short(monkeypatch):
+    """Sentences of a few words are cut into blocks as long ones are."""
+    monkeypatch.setattr(self_attention, "SHORT", 0)
 
 
 def data():

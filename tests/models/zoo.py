@@ -55,6 +55,28 @@ SETTINGS = {
         **{"layers": 2, "dropout": 0.3, "tied": True},
     },
 }
+# What differs from "transformer". Windows of 1 and 2 are so short that the whole source is cut into blocks.
+TRANSFORMERS = {
+    "grouped": {"kv_heads": 2},
+    "multi-query unscaled": {"kv_heads": 1, "scale": "none"},
+    "window": {"attention": "window", "window": 2},
+    "window of one": {"attention": "window", "window": 1, "positions": "rotary"},
+    "wide window rotary": {"attention": "window", "window": 4, "positions": "rotary", "kv_heads": 2},
+    "window t5": {"attention": "window", "window": 2, "positions": "t5"},
+    "global": {"attention": "global", "window": 2, "global_positions": 2, "kv_heads": 1},
+    "global alibi": {"attention": "global", "window": 1, "global_positions": 1, "positions": "alibi"},
+    "strided": {"attention": "strided", "window": 2, "stride": 3, "kv_heads": 2},
+    "strided t5": {"attention": "strided", "window": 1, "stride": 2, "positions": "t5"},
+    "learned": {"positions": "learned", "max_positions": 5},
+    "rotary": {"positions": "rotary"},
+    "alibi": {"positions": "alibi"},
+    "t5": {"positions": "t5"},
+    "without positions": {"positions": "none"},
+    "post-norm": {"norm_first": False},
+    "rms": {"norm": "rms"},
+    "scale norm, post-norm": {"norm": "scale", "norm_first": False},
+}
+SETTINGS |= {f"transformer, {label}": SETTINGS["transformer"] | changes for label, changes in TRANSFORMERS.items()}
 
 
 def build(name, **changes):

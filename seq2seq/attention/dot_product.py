@@ -1,0 +1,73 @@
+"""Scaled dot-product attention ("Attention Is All You Need", arXiv 1706.03762, §3.2.1), twice: readable, and fused.
+
+Keys and values may have fewer heads than the queries: g neighbouring query heads then share one (Ainslie et al. 2023,
+arXiv 2305.13245, §2.2; with one for all, Shazeer 2019, arXiv 1911.02150, §3).
+Legend: … any leading axes, T queries, S keys, d head size, h heads, k = h/g heads of keys and values.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seq2seq.attention.attend import attend
+
+
+def repeat_heads(vectors: Tensor, heads: int) -> Tensor:
+    """Keys or values (…, k, S, d) to (…, h, S, d): query head i reads head i // g."""
+    return vectors.repeat_interleave(heads // vectors.shape[-3], -3)
+
+
+def scaled_dot_product(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, scaled: bool = True, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """softmax(Q Kᵀ / √d + bias) V, the readable way: gives the weights too.
+
+    query: (…, h, T, d); keys and values: (…, k, S, d); mask: broadcastable to (…, h, T, S), True = may attend.
+    scaled: false leaves 1/√d out; energies then grow with d and the softmax saturates (footnote 4).
+    bias: added to the energies, broadcastable to them.
+    Gives context (…, h, T, d) and weights (…, h, T, S), which take memory in proportion to T·S.
+    """
+    if query.dim() > 2 and query.shape[-3] != keys.shape[-3]:
+        keys, values = (repeat_heads(vectors, query.shape[-3]) for vectors in (keys, values))  # (…, h, S, d)
+    energies = query @ keys.transpose(-2, -1)  # (…, h, T, S)
+    if scaled:
+        energies = energies / math.sqrt(query.shape[-1])
+    return attend(energies if bias is None else energies + bias, values, mask)
+
+
+def fused(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None,
+    *,
+    causal: bool = False,
+    scaled: bool = True,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """The same context by PyTorch's kernel, which keeps no weights. Arguments as above, shapes (B, h, T, d).
+
+    causal: the kernel's own triangle, for S = T without mask and bias.
+    On a CPU it runs in fp32: at a sentence's length its bf16 form is several times slower.
+    A mask of whole rows (…, T, S) may leave a row without keys: its context is 0, whatever the kernel makes of it.
+    """
+    if query.device.type == "cpu" and query.dtype != torch.float32:
+        with torch.autocast("cpu", enabled=False):
+            wide = (vectors.float() for vectors in (query, keys, values))
+            return fused(*wide, mask, causal=causal, scaled=scaled, bias=bias).to(query.dtype)
+    empty = None
+    if mask is not None and mask.shape[-2] > 1:
+        empty = ~mask.any(-1, keepdim=True)  # (…, T, 1)
+        mask = mask | empty
+    if bias is not None:
+        bias = bias.to(query.dtype)
+        mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)  # (…, h, T, S)
+    context = F.scaled_dot_product_attention(
+        *(query, keys, values, mask),
+        is_causal=causal,
+        scale=None if scaled else 1.0,
+        enable_gqa=query.shape[1] != keys.shape[1],
+    )  # (B, h, T, d)
+    return context if empty is None else context.masked_fill(empty, 0.0)

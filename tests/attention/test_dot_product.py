@@ -1,0 +1,114 @@
+"""The readable path against the fused one and against PyTorch, with all that they take; values and gradients."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seq2seq.attention.dot_product import fused, scaled_dot_product
+from seq2seq.attention.multihead import MultiHeadAttention
+from seq2seq.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def vectors(kv_heads=4, size=7):
+    shapes = [(2, 4, size, 8), (2, kv_heads, size, 8), (2, kv_heads, size, 8)]
+    return [torch.randn(shape, requires_grad=True) for shape in shapes]
+
+
+def same(ours, theirs, inputs):
+    """Values, and gradients of a sum that weighs each element differently."""
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+    direction = torch.randn_like(ours)
+    pairs = (torch.autograd.grad((output * direction).sum(), inputs) for output in (ours, theirs))
+    for one, other in zip(*pairs, strict=True):
+        assert one.abs().max() > 1e-3
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_shared_heads_equal_pytorchs_grouped_queries(kv_heads, scaled):
+    inputs = vectors(kv_heads)
+    mask = torch.rand(2, 1, 7, 7) > 0.3
+    mask[..., 0] = True
+    theirs = F.scaled_dot_product_attention(*inputs, mask, enable_gqa=True, scale=None if scaled else 1.0)
+    same(scaled_dot_product(*inputs, mask, scaled=scaled)[0], theirs, inputs)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("biased", [True, False])
+def test_the_fused_path_means_what_the_readable_one_means(kv_heads, scaled, biased):
+    inputs = vectors(kv_heads)
+    bias = torch.randn(4, 7, 7, requires_grad=True) if biased else None
+    mask = torch.rand(2, 1, 7, 7) > 0.5
+    mask[0, :, 3] = False  # a row without keys
+    options = {"scaled": scaled, "bias": bias}
+    context = fused(*inputs, mask, **options)
+    assert (context[0, :, 3] == 0).all()
+    same(context, scaled_dot_product(*inputs, mask, **options)[0], inputs + [bias] * biased)
+
+
+def test_the_fused_triangle_is_the_causal_mask():
+    inputs = vectors(2)
+    same(fused(*inputs, None, causal=True), scaled_dot_product(*inputs, torch.ones(7, 7).tril().bool())[0], inputs)
+
+
+def test_grouped_heads_are_many_heads_with_copied_weights():
+    grouped, many = MultiHeadAttention(12, 6, kv_heads=2), MultiHeadAttention(12, 6)
+    copied = {name: weight.clone() for name, weight in grouped.state_dict().items()}
+    for name in ("key_value.weight", "key_value.bias"):
+        rows = copied[name].unflatten(0, (2, 2, 2))  # keys and values, head, d
+        copied[name] = rows.repeat_interleave(3, 1).flatten(0, 2)
+    many.load_state_dict(copied)
+    states = torch.randn(2, 5, 12)
+    keys, _ = grouped.keys_values(states)
+    assert keys.shape == (2, 2, 5, 2)
+    for weights in (False, True):
+        ours, _ = grouped(states, *grouped.keys_values(states), weights=weights)
+        theirs, _ = many(states, *many.keys_values(states), weights=weights)
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
+
+
+def test_many_heads_have_the_gradients_of_pytorchs_module():
+    ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key_value.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key_value.bias]))
+        theirs.out_proj.load_state_dict(ours.output.state_dict())
+    states, direction = torch.randn(2, 6, 12), torch.randn(2, 6, 12)
+    (theirs(states, states, states)[0] * direction).sum().backward()
+    expected = theirs.in_proj_weight.grad
+    for weights in (False, True):
+        ours.zero_grad()
+        (ours(states, *ours.keys_values(states), weights=weights)[0] * direction).sum().backward()
+        found = torch.cat([ours.query.weight.grad, ours.key_value.weight.grad])
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_without_scaling_large_heads_saturate():
+    """Energies of unit vectors have variance d (arXiv 1706.03762, footnote 4)."""
+    query, keys = torch.randn(1, 1, 200, 256), torch.randn(1, 1, 16, 256)
+    largest = {
+        scaled: scaled_dot_product(query, keys, keys, None, scaled=scaled)[1].amax(-1).mean().item()
+        for scaled in (True, False)
+    }
+    assert largest[True] < 0.5
+    assert largest[False] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kv_heads": 3}, "model.kv_heads=3 does not divide model.heads=4"),
+        ({"scale": "d"}, "model.scale=d is not known: choose one of sqrt_dk, none"),
+    ],
+)
+def test_heads_and_scales_that_cannot_be_are_refused(options, message):
+    with pytest.raises(UserError, match=message):
+        MultiHeadAttention(16, 4, **options)
