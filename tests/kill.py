@@ -52,7 +52,7 @@ OVERRIDES = [
     *("data=files", "recipe=small", "data.vocabulary_size=500", "data.workers=2", "data.batch_tokens=512"),
     *("model.dropout=0.2", "trainer.accelerator=cpu", "trainer.accumulate=2", "trainer.max_epochs=12"),
     *(
-        "training.patience=null",
+        "training.patience=50",
         "trainer.validate_every=0.5",
         "trainer.save_steps=3",
         "trainer.log_every=2",

@@ -254,7 +254,9 @@ def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars, saving: S
     whole = isinstance(every, int) and every > 1
     callbacks: list[Callback] = [LastValidation(), scalars, Pictures(training["examples"]), LogLines(), saving]
     if training["patience"]:
-        callbacks.append(EarlyStopping("validation/bleu", mode="max", patience=training["patience"]))
+        # else it asks behind an epoch, and a run that goes on from there has no score yet
+        when = {"check_on_train_epoch_end": False}
+        callbacks.append(EarlyStopping("validation/bleu", mode="max", patience=training["patience"], **when))
     if sys.stderr.isatty():
         callbacks.append(ProgressBar())
     plugins: list[Any] = [WholeFile()]

@@ -150,6 +150,15 @@ def test_a_larger_limit_extends_a_finished_run(end, limit, steps, tmp_path):
         assert len(values) == len({value if isinstance(value, int) else value[0] for value in values}), tag
 
 
+def test_a_run_goes_on_behind_an_epoch_while_early_stopping_watches(tmp_path):
+    more = ("training.patience=9", "trainer.validate_every=1.0")
+    train(tmp_path, *more, "trainer.max_epochs=1")
+    longer = go_on(tmp_path, *more, asked={"trainer.max_epochs": 3})
+    whole = train(tmp_path, *more, "trainer.max_epochs=3", f"run_dir={tmp_path / 'whole'}")
+    assert longer["train"]["steps"] == whole["train"]["steps"]
+    assert len(points(tmp_path / "run")["validation/bleu"]) == 3
+
+
 def test_a_run_that_early_stopping_ended_is_finished(tmp_path):
     more = ("training.patience=2", "training.learning_rate=0.0", "trainer.max_epochs=50")
     result = train(tmp_path, *more)
