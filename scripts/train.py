@@ -14,7 +14,7 @@ Train one of four models on English–Vietnamese and test it.
   python scripts/train.py -m model=rnn,bahdanau,luong,transformer # one after the other
 
 Choices (files of conf/):
-  model=      rnn | bahdanau | luong | transformer
+  model=      rnn | bahdanau | luong | transformer, and variants of them: bahdanau_coverage, luong_local_p, …
   data=       grammar (built in) | files | iwslt15 | opus100
   recipe=     small | base          sizes and training settings; follows data
   decoding=   beam | greedy         how the test split is translated

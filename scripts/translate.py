@@ -73,7 +73,8 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     from seq2seq.translator import Translator, check_places, check_too_long
 
     decoding = settings["decoding"]
-    check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], settings["nbest"])
+    search = {key: decoding[key] for key in ("beam", "alpha", "max_length", "coverage")}
+    check_search(**search, nbest=settings["nbest"])
     check_too_long(settings["max_source"], settings["too_long"])
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     if settings["heatmap"]:

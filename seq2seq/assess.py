@@ -134,8 +134,11 @@ def assess_texts(
 
 
 def label_decoding(decoding: dict[str, Any]) -> str:
-    """``greedy``, or ``beam 5, alpha 0.6``."""
-    return "greedy" if decoding["beam"] == 1 else f"beam {decoding['beam']}, alpha {decoding['alpha']:g}"
+    """``greedy``, or ``beam 5, alpha 0.6``, with the coverage penalty where there is one."""
+    if decoding["beam"] == 1:
+        return "greedy"
+    penalty = f", coverage {decoding['coverage']:g}" if decoding.get("coverage") else ""
+    return f"beam {decoding['beam']}, alpha {decoding['alpha']:g}{penalty}"
 
 
 def corpus_from(data: dict[str, Any]) -> DatasetDict:

@@ -31,7 +31,7 @@ BEST, LAST, PREVIOUS = "best.ckpt", "last.ckpt", "previous.ckpt"  # in a run's f
 _NEEDED = {
     "model": {"name": str},
     "data": {"name": str, "source": str, "target": str, "vocabulary_size": int, "shared_vocabulary": bool},
-    "decoding": {"beam": int, "alpha": float, "max_length": int, "batch_tokens": int},
+    "decoding": {"beam": int, "alpha": float, "coverage": float, "max_length": int, "batch_tokens": int},
 }
 
 

@@ -29,7 +29,13 @@ LOOSE = {"trainer.devices", "training.patience", "layer"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
     **{"quantiles": 4, "max_source": 128},
-    **{"decoding.beam": 5, "decoding.alpha": 0.6, "decoding.max_length": 200, "decoding.batch_tokens": 8192},
+    **{
+        "decoding.beam": 5,
+        "decoding.alpha": 0.6,
+        "decoding.coverage": 0.2,
+        "decoding.max_length": 200,
+        "decoding.batch_tokens": 8192,
+    },
 }
 _WITH_VALUE = {*("-c", "--cfg", "-i", "--info", "-p", "--package", "-cn", "--config-name"), *("-cd", "--config-dir")}
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "one word or number", list: "a list"}

@@ -117,13 +117,14 @@ class Translator:
         attention: bool = False,
         max_source: int | None = None,
         too_long: str = SPLIT,
+        coverage: float = 0.0,
     ) -> list[Translation]:
         """One translation for each line, in their order; an empty line gives an empty one without the model.
 
-        beam, alpha, max_length, nbest: as ``search`` takes them. batch_tokens: most padded source positions x beam of
-        a batch; a longer line is a batch by itself. attention: also the weights of the best translation, by one
-        teacher-forced pass. max_source: pieces beyond which a line is too long; None: what the model was trained on.
-        too_long: ``split`` (translate it in parts, see ``cut_line``) or ``refuse`` (give an empty translation).
+        beam, alpha, max_length, nbest, coverage: as ``search`` takes them. batch_tokens: most padded source positions
+        x beam of a batch; a longer line is a batch by itself. attention: also the weights of the best translation, by
+        one teacher-forced pass. max_source: pieces beyond which a line is too long; None: what the model was trained
+        on. too_long: ``split`` (translate it in parts, see ``cut_line``) or ``refuse`` (give an empty translation).
         Raises UserError for settings that make no sense.
         """
         if self.model.training:
@@ -141,9 +142,8 @@ class Translator:
         for planned in reversed(plan):  # longest first: what does not fit into memory fails at once
             batch = [ids[number] for number in planned.rows]
             source, source_lengths = (tensor.to(self.device) for tensor in source_batch(batch))  # (B, S), (B,)
-            results = search(
-                self.model, source, source_lengths, beam=beam, alpha=alpha, max_length=max_length, nbest=nbest
-            )
+            options = {"beam": beam, "alpha": alpha, "max_length": max_length, "nbest": nbest, "coverage": coverage}
+            results = search(self.model, source, source_lengths, **options)
             wanted = [row for row, number in enumerate(planned.rows) if attention and whole[number]]
             weights = self._weights(source, source_lengths, results, wanted)
             for row, number in enumerate(planned.rows):

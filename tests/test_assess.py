@@ -50,6 +50,7 @@ def test_decoding_is_called_by_its_settings():
     assert label_decoding(GREEDY) == "greedy"
     assert label_decoding({"beam": 5, "alpha": 0.6}) == "beam 5, alpha 0.6"
     assert label_decoding({"beam": 4, "alpha": 1}) == "beam 4, alpha 1"
+    assert label_decoding({"beam": 4, "alpha": 1, "coverage": 0.2}) == "beam 4, alpha 1, coverage 0.2"
 
 
 def test_what_is_written_is_what_was_found(tmp_path):

@@ -248,7 +248,7 @@ PARTS = [
     *(["global_step"], ["state_dict"], [ENTRY, "settings"], [ENTRY, "tokenizers"], [ENTRY, "tokenizers", "source"]),
     *([ENTRY, "settings", group] for group in ("model", "data", "decoding")),
     *([ENTRY, "settings", group, "name"] for group in ("model", "data")),
-    *([ENTRY, "settings", "decoding", key] for key in ("beam", "alpha", "max_length", "batch_tokens")),
+    *([ENTRY, "settings", "decoding", key] for key in ("beam", "alpha", "coverage", "max_length", "batch_tokens")),
     *([ENTRY, "settings", "model", key] for key in ("hidden", "layers", "score")),
     ["state_dict", "model.output.bias"],
 ]

@@ -58,12 +58,12 @@ def test_a_run_leaves_everything_it_promises(model, tmp_path):
         assert stored["seq2seq"]["settings"]["model"]["name"] == model
 
 
-VARIANTS = sorted(path.stem for path in (cli.CONF / "model").glob("transformer_*.yaml"))
+VARIANTS = sorted(path.stem for path in (cli.CONF / "model").glob("*_*.yaml"))
 
 
 @pytest.mark.parametrize("model", VARIANTS)
 def test_a_named_variant_differs_from_its_family_in_little_and_is_a_checkpoint_that_loads(model, tmp_path):
-    chosen, plain = (settings(tmp_path, f"model={name}") for name in (model, "transformer"))
+    chosen, plain = (settings(tmp_path, f"model={name}") for name in (model, model.partition("_")[0]))
     different = {key for key, value in chosen["model"].items() if plain["model"][key] != value}
     assert "name" in different
     assert 2 <= len(different) <= 3

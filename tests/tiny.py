@@ -53,7 +53,7 @@ def write_run(folder: Path, name: str, corpus: Path | None = None) -> Path:
             **{"dir": str(corpus), "train": None, "dev": None, "test": None},
         },
         "model": MODELS[name],
-        "decoding": {"beam": 2, "alpha": 0.6, "max_length": 15, "batch_tokens": 200},
+        "decoding": {"beam": 2, "alpha": 0.6, "coverage": 0.0, "max_length": 15, "batch_tokens": 200},
         "seed": 1,
     }
     stored = {

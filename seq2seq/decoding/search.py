@@ -3,8 +3,9 @@
 Legend: B sentences of the batch, A sentences still searched, K beam (1 on the first step), N = A·K rows,
 V target vocabulary, C candidates kept of a row, R = 2K candidates kept of a sentence, n n-best, T steps.
 
-What the search maximises is the score of Wu et al. (2016, arXiv 1609.08144, section 7, eq. 14, without the
-coverage term), ``log P(Y|X) / lp(Y)`` with ``lp(Y) = ((5 + |Y|) / 6) ** alpha``, where |Y| counts EOS.
+What the search maximises is the score of Wu et al. (2016, arXiv 1609.08144, section 7, eq. 14),
+``log P(Y|X) / lp(Y) + cp(X, Y)`` with ``lp(Y) = ((5 + |Y|) / 6) ** alpha``, where |Y| counts EOS, and
+``cp(X, Y) = coverage · Σ_s log(min(Σ_t a_ts, 1))``, which punishes source positions that got little attention a.
 """
 
 from dataclasses import dataclass, replace
@@ -25,11 +26,12 @@ assert {PAD, UNK, BOS} == set(range(FIRST_ALLOWED)), "search cuts the forbidden 
 # Finished sentences leave the batch as soon as they are this part of it: thinning copies what stays.
 LEAVE_AT = 1 / 8
 IMPOSSIBLE = float("-inf")
+LEAST_COVERED = 1e-4  # attention that a source position counts as having had: the logarithm of none has no bound
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation. tokens: without BOS and EOS. score: what search ranks by, log_probability / lp.
+    """One translation. tokens: without BOS and EOS. score: what search ranks by, log_probability / lp + cp.
 
     log_probability: natural, the sum over the tokens and EOS. finished: False if the length limit cut it off;
     then there is no EOS, in the tokens or in the sum.
@@ -67,9 +69,18 @@ class _Beams(Rows):
     limit: Tensor  # (A,) most ids that may be generated, EOS among them
     ceiling: Tensor  # (A,) length penalty at the limit, the largest there can be
     log_probability: Tensor  # (A, K) of the live hypotheses, best first; −inf where there is none
+    penalty: Tensor  # (A, K) cp of the live hypotheses
     length: Tensor  # (A,) tokens of the live hypotheses
     done: Tensor  # (A,) bool
     finished: _Finished
+
+
+@dataclass(frozen=True)
+class _Decoder(Rows):
+    """What one step hands to the next, a row for each live hypothesis."""
+
+    state: State
+    covered: Tensor | None  # (N, S) attention that each source position has had; None where it costs nothing
 
 
 class _History:
@@ -95,7 +106,7 @@ class _History:
         return [[ids[:size] for ids, size in zip(*row, strict=True)] for row in rows]
 
 
-def check_search(beam: int, alpha: float, max_length: int, nbest: int) -> None:
+def check_search(beam: int, alpha: float, max_length: int, nbest: int, coverage: float = 0.0) -> None:
     if beam < 1:
         raise UserError(f"beam is {beam}: give at least 1 (1 is greedy search)")
     if not 1 <= nbest <= beam:
@@ -104,6 +115,8 @@ def check_search(beam: int, alpha: float, max_length: int, nbest: int) -> None:
         raise UserError(f"max_length is {max_length}: give at least 1")
     if not 0 <= alpha < float("inf"):
         raise UserError(f"alpha is {alpha}: the exponent of the length penalty is a number that is not below 0")
+    if not 0 <= coverage < float("inf"):
+        raise UserError(f"coverage is {coverage}: the weight of the coverage penalty is a number that is not below 0")
 
 
 def _begin(lengths: Tensor, alpha: float, max_length: int, nbest: int) -> _Beams:
@@ -116,6 +129,7 @@ def _begin(lengths: Tensor, alpha: float, max_length: int, nbest: int) -> _Beams
         limit=limit,
         ceiling=length_penalty(limit.float(), alpha),
         log_probability=torch.zeros(len(lengths), 1, device=lengths.device),
+        penalty=torch.zeros(len(lengths), 1, device=lengths.device),
         length=torch.zeros_like(limit),
         done=torch.zeros_like(limit, dtype=torch.bool),
         finished=_Finished(score, score, none, none),
@@ -144,9 +158,9 @@ def _candidates(beams: _Beams, logits: Tensor, count: int) -> tuple[Tensor, Tens
     return F.pad(values, short, value=IMPOSSIBLE), F.pad(parent, short), F.pad(token, short, value=EOS)
 
 
-def _finish(finished: _Finished, values: Tensor, parent: Tensor, step: int, alpha: float) -> _Finished:
-    """Merge what ends in this step into the n best. values: (A, K), −inf where the candidate does not end."""
-    score = torch.cat([finished.score, values / length_penalty(step, alpha)], 1)  # (A, n + K)
+def _finish(finished: _Finished, values: Tensor, parent: Tensor, penalty: Tensor, step: int, alpha: float) -> _Finished:
+    """Merge what ends in this step into the n best. values, penalty: (A, K), −inf where the candidate does not end."""
+    score = torch.cat([finished.score, values / length_penalty(step, alpha) + penalty], 1)  # (A, n + K)
     score, place = score.topk(finished.score.shape[1])  # (A, n)
 
     def merge(old: Tensor, new: Tensor) -> Tensor:
@@ -165,16 +179,20 @@ def _advance(
 ) -> tuple[_Beams, Tensor, Tensor, Tensor]:
     """One step of search. Gives the new beams, their parents and last tokens (A, K), and whether there was a NaN.
 
+    ``beams.penalty`` is that of the hypotheses with this step's attention.
+
     EOS ends a hypothesis only where it is among the K best candidates; the K best of the others live on, and
     2K candidates always hold K of them. A sentence is done when no live hypothesis can still overtake its n
-    finished ones: log-probabilities only fall, so the largest penalty bounds every score to come. A beam of
+    finished ones: log-probabilities only fall and coverage only costs, so the largest length penalty bounds every
+    score to come. A beam of
     one keeps one candidate only: its first EOS leaves nothing alive, which is greedy search.
     """
     count = 1 if beam == 1 else 2 * beam  # R
     values, parent, token = _candidates(beams, logits, count)  # (A, R) each
     ends = token == EOS  # (A, R)
     ending = values.masked_fill(~ends, IMPOSSIBLE)[:, :beam]  # (A, K)
-    finished = _finish(beams.finished, ending, parent[:, :beam], step, alpha)
+    penalty = beams.penalty.gather(1, parent)  # (A, R)
+    finished = _finish(beams.finished, ending, parent[:, :beam], penalty[:, :beam], step, alpha)
     live, place = values.masked_fill(ends, IMPOSSIBLE).topk(beam)  # (A, K)
     bound = live[:, 0] / beams.ceiling  # (A,)
     done = (finished.score[:, -1] >= bound) | (step >= beams.limit)  # (A,)
@@ -182,6 +200,7 @@ def _advance(
     after = replace(
         beams,
         log_probability=torch.where(was[:, None], beams.log_probability, live),  # (A, K)
+        penalty=torch.where(was[:, None], beams.penalty.expand(live.shape), penalty.gather(1, place)),  # (A, K)
         length=torch.where(was, beams.length, step),  # (A,)
         done=was | done,
         finished=finished,
@@ -197,7 +216,7 @@ def _collect(left: list[_Beams], history: _History, alpha: float, nbest: int) ->
         length = beams.length[:, None].expand_as(cut)  # (A, K)
         slots = torch.arange(cut.shape[1], device=cut.device).expand_as(cut)  # (A, K)
         log_probability = torch.cat([beams.finished.log_probability, cut], 1).tolist()
-        score = torch.cat([beams.finished.score, cut / length_penalty(length, alpha)], 1).tolist()
+        score = torch.cat([beams.finished.score, cut / length_penalty(length, alpha) + beams.penalty], 1).tolist()
         slot = torch.cat([beams.finished.slot, slots], 1)  # (A, n + K)
         tokens = history.read(beams.sentence, slot, torch.cat([beams.finished.length, length], 1))
         for row, sentence in enumerate(beams.sentence.tolist()):
@@ -210,14 +229,23 @@ def _collect(left: list[_Beams], history: _History, alpha: float, nbest: int) ->
 
 
 def _thin(
-    memory: Memory, state: State, beams: _Beams, parents: Tensor, tokens: Tensor, width: int, keep: Tensor | None
-) -> tuple[Memory, State, _Beams, Tensor]:
-    """Re-order the state as the beams moved (it had ``width`` rows a sentence), and drop sentences not in ``keep``."""
+    memory: Memory, decoder: _Decoder, beams: _Beams, parents: Tensor, tokens: Tensor, width: int, keep: Tensor | None
+) -> tuple[Memory, _Decoder, _Beams, Tensor]:
+    """Re-order the decoder as the beams moved (it had ``width`` rows a sentence); drop sentences not in ``keep``."""
     first = torch.arange(len(parents), device=parents.device)[:, None] * width  # (A, 1)
     rows = first + parents  # (A, K)
     if keep is not None:
         memory, beams, rows, tokens = memory.select(keep), beams.select(keep), rows[keep], tokens[keep]
-    return memory, state.select(rows.flatten()), beams, tokens
+    return memory, decoder.select(rows.flatten()), beams, tokens
+
+
+def _covered(memory: Memory, covered: Tensor, weights: Tensor | None, coverage: float) -> tuple[Tensor, Tensor]:
+    """With one step's weights (N, S): what each position has had by now, (N, S), and the penalty of that, (A, N/A)."""
+    if weights is None:
+        raise UserError(f"coverage is {coverage}, but this model has no attention that could be counted: give 0")
+    covered = covered + weights
+    least = covered.clamp(LEAST_COVERED, 1.0).log().unflatten(0, (len(memory.mask), -1))  # (A, N/A, S)
+    return covered, coverage * least.masked_fill(~memory.mask[:, None], 0.0).sum(-1)
 
 
 @torch.no_grad()
@@ -230,22 +258,25 @@ def search(
     alpha: float = 0.6,
     max_length: int = 200,
     nbest: int = 1,
+    coverage: float = 0.0,
 ) -> list[list[Hypothesis]]:
     """Translate a batch: up to ``nbest`` hypotheses for each sentence, in the order of the batch, best first.
 
     source: (B, S) ids padded on the right; lengths: (B,), both as ``Seq2Seq.encode`` takes them.
     max_length: most ids generated for a sentence, EOS among them; a short source gets fewer
-    (LENGTH_FACTOR, LENGTH_EXTRA). Finished hypotheses come first, and those that the limit cut off only fill
-    places left over; there is always at least one. The model decodes in the mode it is in: call
-    ``model.eval()`` first. Log-probabilities are summed in fp32 whatever the type of the logits.
+    (LENGTH_FACTOR, LENGTH_EXTRA). coverage: the weight of the coverage penalty, 0 for none. Finished hypotheses come
+    first, and those that the limit cut off only fill places left over; there is always at least one. The model
+    decodes in the mode it is in: call ``model.eval()`` first. Log-probabilities are summed in fp32 whatever the type
+    of the logits.
     Raises UserError for settings that make no sense (a negative alpha would make the bound that ends the
-    search wrong) and for a model whose logits are not numbers.
+    search wrong), for a coverage penalty without attention, and for a model whose logits are not numbers.
     """
-    check_search(beam, alpha, max_length, nbest)
+    check_search(beam, alpha, max_length, nbest, coverage)
     if len(source) == 0:
         return []
     memory = model.encode(source, lengths)
-    state = model.start(memory)
+    nothing = torch.zeros(memory.mask.shape, device=source.device) if coverage else None  # (B, S)
+    decoder = _Decoder(model.start(memory), nothing)
     beams = _begin(lengths.to(source.device), alpha, max_length, nbest)
     steps = int(beams.limit.max())
     history = _History(steps, len(source), beam, source.device)
@@ -254,7 +285,12 @@ def search(
     left: list[_Beams] = []
     for step in range(1, steps + 1):
         width = tokens.shape[1]
-        features, _, state = model.step(memory, tokens.flatten(), state)  # (N, H)
+        features, weights, state = model.step(memory, tokens.flatten(), decoder.state, coverage > 0)  # (N, H)
+        covered = decoder.covered
+        if covered is not None:
+            covered, penalty = _covered(memory, covered, weights, coverage)
+            beams = replace(beams, penalty=penalty)
+        decoder = _Decoder(state, covered)
         beams, parents, tokens, nan = _advance(beams, model.project(features), step, beam, alpha)
         history.write(step, beams.sentence, tokens, parents)
         moved = (parents != in_place).any()
@@ -269,5 +305,5 @@ def search(
                 break
             keep = torch.tensor(rows[False], device=source.device)  # (A',)
         if moved or keep is not None or width != beam:
-            memory, state, beams, tokens = _thin(memory, state, beams, parents, tokens, width, keep)
+            memory, decoder, beams, tokens = _thin(memory, decoder, beams, parents, tokens, width, keep)
     return _collect(left, history, alpha, nbest)

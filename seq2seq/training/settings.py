@@ -58,7 +58,7 @@ def check_settings(settings: dict[str, Any]) -> None:
             raise UserError(f"{key}={value}: give a number {allowed}")
     check_schedule(settings["training"]["schedule"])
     decoding = settings["decoding"]
-    check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], nbest=1)
+    check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], 1, decoding["coverage"])
     options = settings["trainer"]
     duration(options["max_time"])
     if 0 in (options["max_epochs"], options["max_steps"]):

@@ -55,16 +55,17 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(seed, alpha):
         assert [h.score for h in found] == pytest.approx([scores[tokens] for tokens in best], abs=1e-5)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize(("alpha", "coverage"), [*((alpha, 0.0) for alpha in ALPHAS), (0.6, 0.3), (0.0, 2.0)])
 @pytest.mark.parametrize("beam", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(4))
-def test_batched_search_that_stops_early_finds_what_the_slow_reference_finds(seed, beam, alpha):
+def test_batched_search_that_stops_early_finds_what_the_slow_reference_finds(seed, beam, alpha, coverage):
     model, (source, lengths) = Toy(vocabulary=9, seed=seed, eos=-2.0), batch(4, 2, 7)
     for nbest in (1, beam):
-        results = search(model, source, lengths, beam=beam, alpha=alpha, max_length=10, nbest=nbest)
+        options = {"beam": beam, "alpha": alpha, "max_length": 10, "nbest": nbest, "coverage": coverage}
+        results = search(model, source, lengths, **options)
         for row, found in enumerate(results):
             one = source[row : row + 1, : lengths[row]], lengths[row : row + 1]
-            expected = beam_search(model, *one, beam, alpha, 10, nbest)
+            expected = beam_search(model, *one, beam, alpha, 10, nbest, coverage)
             assert [(h.tokens, h.finished) for h in found] == [(tokens, done) for _, tokens, done in expected]
             assert [h.score for h in found] == pytest.approx([score for score, _, _ in expected], abs=1e-5)
 
@@ -216,8 +217,31 @@ def test_no_sentences_give_no_results():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"beam": 0}, {"nbest": 2}, {"nbest": 0}, {"max_length": 0}, {"alpha": -0.1}, {"alpha": float("nan")}]
+    "settings",
+    [
+        {"beam": 0},
+        {"nbest": 2},
+        {"nbest": 0},
+        {"max_length": 0},
+        {"alpha": -0.1},
+        {"alpha": float("nan")},
+        {"coverage": -1.0},
+    ],
 )
 def test_settings_that_make_no_sense_are_one_clear_line(settings):
     with pytest.raises(UserError, match=next(iter(settings))):
         search(Toy(), *batch(3), **settings)
+
+
+def test_a_coverage_penalty_without_attention_is_refused():
+    model = Toy()
+    model.step = lambda *arguments: (lambda features, _, state: (features, None, state))(*Toy.step(model, *arguments))
+    with pytest.raises(UserError, match="no attention"):
+        search(model, *batch(3), beam=2, coverage=0.2)
+
+
+def test_a_coverage_penalty_can_turn_the_choice():
+    model, (source, lengths) = Toy(vocabulary=9, seed=1, eos=-2.0), batch(4, 6, 7)
+    plain = search(model, source, lengths, beam=5, max_length=10)
+    covering = search(model, source, lengths, beam=5, max_length=10, coverage=5.0)
+    assert [best.tokens for (best,) in plain] != [best.tokens for (best,) in covering]
