@@ -25,7 +25,7 @@ FREE_TEXT = {
     *("data.dir", "data.train", "data.dev", "data.test", "data.base", "data.cache_dir"),
 }
 # Settings that take more kinds of value than their default shows.
-LOOSE = {"trainer.devices", "training.patience", "layer"}
+LOOSE = {"trainer.devices", "trainer.max_time", "training.patience", "layer"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
     **{"quantiles": 4, "max_source": 128},

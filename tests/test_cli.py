@@ -186,6 +186,8 @@ def test_a_mistake_elsewhere_is_one_line(complaint, name, arguments, message):
     [
         ("train", ["trainer.devices=auto"], ("trainer", "devices", "auto")),
         ("train", ["trainer.max_time=25"], ("trainer", "max_time", 25)),
+        ("train", ["experiment=news", "trainer.max_time=null"], ("trainer", "max_time", None)),
+        ("train", ["trainer.save_minutes=0.5"], ("trainer", "save_minutes", 0.5)),
         ("train", ["training.clip=2"], ("training", "clip", 2)),
         ("train", ["trainer.precision=32"], ("trainer", "precision", 32)),
         ("translate", ["layer=mean"], ("layer", "mean")),
