@@ -225,7 +225,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Compare what the options name; gives what is written as JSON."""
+    """Compare what the options name; gives what is written as JSON to ``options.output``."""
     with tempfile.TemporaryDirectory() as folder:
         if options.workload is None:
             options.workload = Path(folder) / "workload.npz"
@@ -235,15 +235,19 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 raise SystemExit(2)
         options.workload = options.workload.absolute()
         workload = Workload.load(options.workload)
-        rows = [row for model in options.models for row in compare(options.task, model, options, workload)]
-    return {
-        "task": options.task,
-        "threads": options.threads,
-        "rounds": options.rounds,
-        "per_slice": options.per_slice,
-        "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()},
-        "rows": rows,
-    }
+        result = {
+            "task": options.task,
+            "threads": options.threads,
+            "rounds": options.rounds,
+            "per_slice": options.per_slice,
+            "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()},
+            "rows": [],
+        }
+        for model in options.models:
+            result["rows"] += compare(options.task, model, options, workload)
+            if options.output:  # after every model: what was measured stays, whatever happens to the next
+                options.output.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    return result
 
 
 def processor() -> str:
@@ -256,11 +260,9 @@ def processor() -> str:
 
 
 def main() -> None:
-    """Compare, print, write."""
+    """Compare and print."""
     options = parse()
     result = run(options)
-    if options.output:
-        options.output.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     show(options.task, result["rows"], Console(width=140))
 
 

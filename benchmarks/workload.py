@@ -34,11 +34,11 @@ def make_workload(
     sentences: int = 256,
     seed: int = 1,
 ) -> Workload:
-    """The first ``batches`` of the training epoch that ``seed`` plans, and ``sentences`` of the test split.
+    """At most the first ``batches`` of the epoch that ``seed`` plans, and ``sentences`` of the test split.
 
     folder: ``{train,test}.{en,vi}`` lie there; None: the built-in corpus. The test sentences are spread evenly over
     the split, those left out that are so short that our search would stop before ``STEPS``.
-    Raises UserError for a corpus that is not as it should be, or has too little.
+    Raises UserError for a corpus that is not as it should be, or has too few such sentences.
     """
     corpus = load_corpus("files", dir=folder) if folder else load_corpus("grammar")
     if not {"train", "test"} <= corpus.keys():
@@ -51,8 +51,8 @@ def make_workload(
     )
     train = [_sorted(batch.source, batch.target_output) for batch in islice(data.train_dataloader(), batches)]
     encoded = [ids for ids in tokenizers.source.encode(list(corpus["test"]["source"])) if len(ids) + 1 >= LEAST]
-    if len(train) < batches or len(encoded) < sentences:
-        raise UserError(f"the corpus has {len(train)} batches and {len(encoded)} test sentences: ask for fewer")
+    if len(encoded) < sentences:
+        raise UserError(f"the test split has {len(encoded)} sentences of {LEAST} pieces and more: ask for fewer")
     chosen = sorted((encoded[number * len(encoded) // sentences] for number in range(sentences)), key=len, reverse=True)
     decode = [source_batch(chosen[first : first + ROWS])[0] for first in range(0, sentences, ROWS)]
     return Workload(len(tokenizers.target), train, decode)
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", help="corpus; default: the built-in one")
     parser.add_argument("--vocabulary-size", type=int, default=8000)
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions of a batch")
-    parser.add_argument("--batches", type=int, default=200, help="to train on")
+    parser.add_argument("--batches", type=int, default=200, help="to train on, at most")
     parser.add_argument("--sentences", type=int, default=256, help="to translate")
     parser.add_argument("--seed", type=int, default=1)
     options = vars(parser.parse_args())
