@@ -25,7 +25,8 @@ PINS = {name: next(iter(pin.specifier)).version for name, pin in named(CONSTRAIN
 
 def packages_of(files):
     """The packages, as they are installed, that files import; our own apart."""
-    own = {"seq2seq", *(path.stem for path in ROOT.rglob("tests/**/*.py")), "decoding"}
+    ours = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]  # peers' environments apart
+    own = {"seq2seq", "decoding", *(path.stem for path in ours)}
     tops = {name.partition(".")[0] for path in files for name in imports(path) if name}
     known = packages_distributions()
     return {top: set(map(canonicalize_name, known[top])) for top in tops - own - set(sys.stdlib_module_names)}
