@@ -11,6 +11,7 @@ from torch import Tensor
 from seq2seq.decoding.search import search
 from seq2seq.models import build_model
 from seq2seq.symbols import EOS, PAD
+from seq2seq.training.allocator import keep_freed_memory
 from seq2seq.training.loss import smoothed_cross_entropy
 
 _COMMON = {"dropout": DROPOUT, "tied": False}  # peers differ in what they can tie
@@ -34,6 +35,7 @@ class Ours(protocol.Contender):
     models = tuple(SETTINGS)
 
     def __init__(self, name: str, vocabulary: int, threads: int) -> None:
+        keep_freed_memory()
         self.model = build_model(SETTINGS[name], vocabulary, vocabulary, shared=True)
 
     def loss(self, prepared: protocol.Batch) -> Tensor:
