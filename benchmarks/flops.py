@@ -33,18 +33,18 @@ def _recurrent(name: str, source: np.ndarray, target: np.ndarray, vocabulary: in
     fed = 0 if name == "luong_free" else HIDDEN
     each_sentence = HIDDEN * 2 * HIDDEN  # the decoder's first state and cell
     each_source = 2 * 4 * one_way * (EMBEDDING + one_way)
-    each_target = 4 * HIDDEN * (EMBEDDING + fed + HIDDEN) + EMBEDDING * vocabulary
+    each_target = 4 * HIDDEN * (EMBEDDING + fed + HIDDEN) + HIDDEN * EMBEDDING + EMBEDDING * vocabulary
     each_pair = 0
     if name == "rnn":
-        each_target += HIDDEN * EMBEDDING  # readout
+        each_target += HIDDEN * HIDDEN  # the layer before the output
     elif name == "bahdanau":
         score = HIDDEN // 2
         each_source += HIDDEN * score
-        each_target += HIDDEN * score + (2 * HIDDEN + EMBEDDING) * EMBEDDING  # query, readout
+        each_target += HIDDEN * score + (2 * HIDDEN + EMBEDDING) * HIDDEN  # query, deep output
         each_pair = score + HIDDEN  # energy, context
     else:
         each_source += HIDDEN * HIDDEN
-        each_target += 2 * HIDDEN * HIDDEN + HIDDEN * EMBEDDING  # attentional vector, readout
+        each_target += 2 * HIDDEN * HIDDEN  # attentional vector
         each_pair = HIDDEN + HIDDEN
     return (
         each_sentence * len(source)
