@@ -280,6 +280,27 @@ def _fail(line: str, status: int = 2) -> None:
     raise SystemExit(status)
 
 
+def plain_options(arguments: Sequence[str], defaults: dict[str, Any]) -> dict[str, Any]:
+    """``key=value`` words over ``defaults``, for scripts without Hydra: text and whole numbers, as each default is.
+
+    Numbers are at least 1, a seed at least 0; ``output`` lies in a folder that is there. Raises UserError otherwise.
+    """
+    options = dict(defaults)
+    for word in arguments:
+        key, _, value = word.partition("=")
+        if key not in defaults or not value:
+            raise UserError(f"{word}: write key=value with one of {', '.join(defaults)}")
+        options[key] = value
+        if isinstance(defaults[key], int):
+            least = 0 if key == "seed" else 1
+            if not value.isdecimal() or int(value) < least:
+                raise UserError(f"{word}: give a whole number from {least} on")
+            options[key] = int(value)
+    if options.get("output") and not Path(options["output"]).absolute().parent.is_dir():
+        raise UserError(f"output={options['output']}: there is no such folder")
+    return options
+
+
 def typed_lines() -> Iterator[str]:
     """Lines typed at a prompt, until Ctrl-D. The prompt goes to standard error where the output goes elsewhere."""
     with suppress(ImportError):

@@ -100,6 +100,7 @@ class Patterns:
         sums = {name: float(values[layer, head]) for name, values in self._sums.items()}
         means = {name: value / self._rows for name, value in sums.items()}
         after_first = self._rows - self.sentences
+        at = {"first": sums["first"], "last": sums["last"], "other": self._rows - sums["first"] - sums["last"]}
         return HeadPattern(
             layer=layer,
             head=head,
@@ -108,7 +109,7 @@ class Patterns:
             itself=means.get("itself"),
             previous=sums["previous"] / after_first if "previous" in sums and after_first else None,
             sink=means["sink"],
-            sink_at={"first": means["first"], "last": means["last"], "other": 1 - means["first"] - means["last"]},
+            sink_at={place: count / self._rows for place, count in at.items()},
             entropy=means["entropy"],
             entropy_most=self._most / self._rows,
         )

@@ -50,7 +50,7 @@ def test_a_sink_is_found_with_its_place():
         assert head.sink_at == pytest.approx({"first": 0, "last": 0, "other": 0} | {place: 1})
     both = only_head("cross", [[0.0, 1.0]] * 3, [[1.0, 0.0]])
     assert (both.sink, both.sink_at) == (1, {"first": 0.25, "last": 0.75, "other": 0})
-    assert only_head("decoder_self", [[1]]).sink_at["first"] == 1
+    assert only_head("decoder_self", [[1]]).sink_at == {"first": 1, "last": 0, "other": 0}
 
 
 def test_the_diagonal_of_matrices_that_are_not_square():
