@@ -285,11 +285,14 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def draw_attention(translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean") -> "Figure":
+def draw_attention(
+    translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean", end_shown: bool = True
+) -> "Figure":
     """``attention_heatmap`` of one translation. Raises ValueError for a translation without weights."""
     if translation.weights is None:
         raise ValueError("this translation has no attention weights")
-    return attention_heatmap(translation.weights, translation.source_tokens, translation.tokens, model, layer, head)
+    tokens = translation.source_tokens, translation.tokens
+    return attention_heatmap(translation.weights, *tokens, model, layer, head, end_shown)
 
 
 def attention_heatmap(
@@ -299,20 +302,24 @@ def attention_heatmap(
     model: str,
     layer: int | str = -1,
     head: int | str = "mean",
+    end_shown: bool = True,
 ) -> "Figure":
     """Source words along the top, target words down the side; row t is the step that generates word t.
 
     weights: (L, heads, T, S) between pieces. model: its name, for the title. layer: a number from 0 (-1 is the last)
-    or ``mean``; head: a number, ``mean`` or ``max``. Raises UserError for a layer or head that is not there.
+    or ``mean``; head: a number, ``mean`` or ``max``. end_shown: False leaves the last column, the source's ``</s>``,
+    out, and divides each row by what remains. Raises UserError for a layer or head that is not there.
     """
     from seq2seq.evaluation.figures import alignment_figure  # matplotlib is slow to import and seldom needed
 
-    layers, heads, *_ = weights.shape
+    layers, heads, *_, columns = weights.shape
     _check_place("layer", layer, layers, ("mean",))
     _check_place("head", head, heads, ("mean", "max"))
-    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head)[0].numpy()  # (T, S)
-    merged, source_words, words = merge_pieces(matrix, source_tokens, tokens)
-    title = caption(model, layer, head, end_shown=True, layers=layers, heads=heads)
+    lengths = None if end_shown else torch.tensor([columns])
+    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head, lengths)[0].numpy()  # (T, S)
+    kept = columns if end_shown else columns - 1
+    merged, source_words, words = merge_pieces(matrix[:, :kept], source_tokens[:kept], tokens)
+    title = caption(model, layer, head, end_shown=end_shown, layers=layers, heads=heads)
     return alignment_figure(merged, source_words, words, title)
 
 
