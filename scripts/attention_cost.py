@@ -12,9 +12,9 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
+from seq2seq.cli import plain_options
 from seq2seq.errors import UserError
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler is quiet
@@ -192,15 +192,8 @@ def draw(found: list[dict[str, Any]], path: str) -> None:
 
 
 def parse(arguments: list[str]) -> dict[str, Any]:
-    """``key=value`` words over DEFAULTS. Raises UserError for another key or a number that cannot be."""
-    options = dict(DEFAULTS)
-    for word in arguments:
-        key, _, value = word.partition("=")
-        if key not in DEFAULTS or not value:
-            raise UserError(f"{word}: write key=value with one of {', '.join(DEFAULTS)}")
-        if key != "output" and (not value.isdigit() or int(value) < 1):
-            raise UserError(f"{word}: give a whole number from 1 on")
-        options[key] = value if key == "output" else int(value)
+    """Raises UserError for a setting that there is not, or a number that cannot be."""
+    options = plain_options(arguments, DEFAULTS)
     if options["size"] % options["heads"]:
         raise UserError(f"heads={options['heads']} does not divide size={options['size']}: choose a divisor")
     if options["longest"] < SHORTEST:
@@ -211,8 +204,6 @@ def parse(arguments: list[str]) -> dict[str, Any]:
 def main(arguments: list[str]) -> str:
     """Measures, draws where ``output`` is given, and gives the tables."""
     options = parse(arguments)
-    if options["output"] and not Path(options["output"]).absolute().parent.is_dir():
-        raise UserError(f"output={options['output']}: there is no such folder")
     found = rows(options)
     if options["output"]:
         draw(found, options["output"])

@@ -39,8 +39,12 @@ Settings (files of conf/ explain each):
   format=text|json     json: an object a line with source, translation, score, finished, parts, source_tokens, tokens,
                        nbest, and attention[layer][head][target token][source token] (null without attention, and
                        where parts is not 1)
+  attention=cross|all  all: json has decoder_self and encoder_self as well, nested alike; the keys of decoder_self are
+                       <s> and the tokens before the last
   heatmap=DIR          a picture of the attention for each sentence, DIR/<line number>.png
   layer=-1  head=mean  what the pictures show: a number from 0, or mean; head also max
+  end=shown|hidden     the column of the source's end, which may take most of the weight; hidden: what remains of each
+                       row is divided by its sum. The title says which
   decoding=beam|greedy decoding.beam=5  decoding.alpha=0.6  decoding.max_length=200  decoding.batch_tokens=8192
   max_source=N         subwords beyond which a line is too long; default: what the model was trained on
   too_long=split|refuse   split: translated in parts (sentences, else clauses, else as many words as fit) that are
@@ -49,6 +53,7 @@ Settings (files of conf/ explain each):
   device=auto          auto, cpu, cuda:1
   chunk=512            lines read before they are translated; 1 answers each line of a pipe at once
 """
+CHOICES = {"format": ("text", "json"), "end": ("shown", "hidden"), "attention": ("cross", "all")}
 MOST_PIECES = 200  # of either side in a picture: beyond it nobody can read the words
 MOST_CHARACTERS = 100_000  # of a chunk: long lines are translated fewer at a time
 
@@ -58,8 +63,11 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     source, target = settings["input"], settings["output"]
     if not settings["checkpoint"]:
         raise UserError("no checkpoint is named: checkpoint=PATH, a run's folder or a .ckpt file")
-    if settings["format"] not in ("text", "json"):
-        raise UserError(f"format={settings['format']}: choose text or json")
+    for key, choices in CHOICES.items():
+        if settings[key] not in choices:
+            raise UserError(f"{key}={settings[key]}: choose {' or '.join(choices)}")
+    if settings["attention"] == "all" and settings["format"] != "json":
+        raise UserError("attention=all: text holds no weights; add format=json")
     if settings["chunk"] < 1:
         raise UserError(f"chunk={settings['chunk']}: give at least 1")
     if None in (source or sys.stdin, target or sys.stdout):
@@ -131,7 +139,7 @@ def _chunks(lines: Iterable[str], most: int) -> Iterator[list[str]]:
 
 def _format(translation: "Translation", number: int, settings: dict[str, Any]) -> str:
     if settings["format"] == "json":
-        return json.dumps(translation.as_dict(), ensure_ascii=False) + "\n"
+        return json.dumps(translation.as_dict(settings["attention"] == "all"), ensure_ascii=False) + "\n"
     if settings["nbest"] > 1:
         return "".join(f"{number} ||| {text} ||| {score:.6f}\n" for text, score in translation.nbest)
     return f"{translation.text}\n"
@@ -153,7 +161,8 @@ def _draw(translation: "Translation", number: int, model: str, settings: dict[st
         return False
     folder = Path(settings["heatmap"])
     folder.mkdir(parents=True, exist_ok=True)
-    figure_to_png(draw_attention(translation, model, settings["layer"], settings["head"]), folder / f"{number:05}.png")
+    places = {"layer": settings["layer"], "head": settings["head"], "end_shown": settings["end"] == "shown"}
+    figure_to_png(draw_attention(translation, model, **places), folder / f"{number:05}.png")
     return True
 
 

@@ -22,13 +22,14 @@ TYPED = tuple(sys.argv)  # before anything is quoted for Hydra
 CONF = Path(__file__).resolve().parents[1] / "conf"
 FREE_TEXT = {
     *("run_dir", "init_from", "checkpoint", "input", "output", "heatmap", "source", "reference", "hypothesis"),
+    "sentence",
     *("data.dir", "data.train", "data.dev", "data.test", "data.base", "data.cache_dir"),
 }
 # Settings that take more kinds of value than their default shows.
 LOOSE = {"trainer.devices", "trainer.max_time", "training.patience", "layer"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
-    **{"quantiles": 4, "max_source": 128},
+    **{"quantiles": 4, "max_source": 128, "most": 100},
     **{
         "decoding.beam": 5,
         "decoding.alpha": 0.6,
@@ -277,6 +278,27 @@ def _first_sentence(error: Exception) -> str:
 def _fail(line: str, status: int = 2) -> None:
     print(f"error: {line}", file=sys.stderr)
     raise SystemExit(status)
+
+
+def plain_options(arguments: Sequence[str], defaults: dict[str, Any]) -> dict[str, Any]:
+    """``key=value`` words over ``defaults``, for scripts without Hydra: text and whole numbers, as each default is.
+
+    Numbers are at least 1, a seed at least 0; ``output`` lies in a folder that is there. Raises UserError otherwise.
+    """
+    options = dict(defaults)
+    for word in arguments:
+        key, _, value = word.partition("=")
+        if key not in defaults or not value:
+            raise UserError(f"{word}: write key=value with one of {', '.join(defaults)}")
+        options[key] = value
+        if isinstance(defaults[key], int):
+            least = 0 if key == "seed" else 1
+            if not value.isdecimal() or int(value) < least:
+                raise UserError(f"{word}: give a whole number from {least} on")
+            options[key] = int(value)
+    if options.get("output") and not Path(options["output"]).absolute().parent.is_dir():
+        raise UserError(f"output={options['output']}: there is no such folder")
+    return options
 
 
 def typed_lines() -> Iterator[str]:

@@ -8,7 +8,7 @@ L layers of the decoder.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -49,6 +49,8 @@ class Translation:
     nbest: texts and scores, best first; the first is ``text``.
     weights: (L, heads, T, S) cross-attention, float32; None where it was not asked for, where the model has no
     attention, for an empty line, and where ``parts`` is not 1.
+    decoder_self: (L, heads, T, T) self-attention; row t generates token t, its keys are ``<s>`` and the tokens before
+    it. encoder_self: (L, heads, S, S). Both are None where ``weights`` are and in models without self-attention.
     parts: 1; more where the line was too long and was translated in so many parts: texts are then joined by spaces,
     tokens put together (each part's with its ``</s>``), scores added, and the k-th of ``nbest`` made of each part's
     k-th. 0 where it was too long and refused: the text is empty, whatever the source.
@@ -63,10 +65,16 @@ class Translation:
     nbest: list[tuple[str, float]]
     weights: np.ndarray | None = None
     parts: int = 1
+    decoder_self: np.ndarray | None = None
+    encoder_self: np.ndarray | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain types for JSON. ``attention`` is nested [layer][head][target token][source token], or None."""
-        weights = None if self.weights is None else np.round(self.weights.astype(np.float64), 6).tolist()
+    def as_dict(self, self_attention: bool = False) -> dict[str, Any]:
+        """Plain types for JSON. ``attention`` is nested [layer][head][target token][source token], or None.
+
+        self_attention: with ``decoder_self`` and ``encoder_self``, nested alike.
+        """
+        own = {"decoder_self": self.decoder_self, "encoder_self": self.encoder_self} if self_attention else {}
+        tables = {"attention": self.weights} | own
         return {
             "source": self.source,
             "translation": self.text,
@@ -76,7 +84,10 @@ class Translation:
             "source_tokens": self.source_tokens,
             "tokens": self.tokens,
             "nbest": [{"text": text, "score": score} for text, score in self.nbest],
-            "attention": weights,
+            **{
+                name: None if table is None else np.round(table.astype(np.float64), 6).tolist()
+                for name, table in tables.items()
+            },
         }
 
 
@@ -122,34 +133,80 @@ class Translator:
         """One translation for each line, in their order; an empty line gives an empty one without the model.
 
         beam, alpha, max_length, nbest, coverage: as ``search`` takes them. batch_tokens: most padded source positions
-        x beam of a batch; a longer line is a batch by itself. attention: also the weights of the best translation, by
+        x beam of a batch; a longer line is a batch by itself. attention: also all weights of the best translation, by
         one teacher-forced pass. max_source: pieces beyond which a line is too long; None: what the model was trained
         on. too_long: ``split`` (translate it in parts, see ``cut_line``) or ``refuse`` (give an empty translation).
         Raises UserError for settings that make no sense.
         """
-        if self.model.training:
-            raise RuntimeError("the model is in training mode, with dropout on: call model.eval() first")
+        self._check_mode()
         _check_whole(beam=beam, max_length=max_length, nbest=nbest, batch_tokens=batch_tokens)
         check_too_long(max_source, too_long)
         sources = [normalise(line) for line in lines]
         parts = self._parts(sources, max_source or self.max_source, too_long)
+        options = {"beam": beam, "alpha": alpha, "max_length": max_length, "nbest": nbest, "coverage": coverage}
+
+        def searched(source: torch.Tensor, lengths: torch.Tensor, numbers: Sequence[int]) -> list[list[Hypothesis]]:
+            return search(self.model, source, lengths, **options)
+
+        return self._in_batches(sources, parts, searched, max(1, batch_tokens // max(beam, 1)), attention)
+
+    def force(
+        self,
+        lines: Sequence[str],
+        references: Sequence[str],
+        *,
+        batch_tokens: int = 8192,
+        max_source: int | None = None,
+    ) -> list[Translation]:
+        """The attention over given translations, one for each line: a teacher-forced pass in place of a search.
+
+        Each text is its reference's, each score 0. max_source: pieces beyond which a line, or its reference, is
+        refused (``parts`` is 0). Other arguments as those of ``translate``.
+        """
+        self._check_mode()
+        sources, most = [normalise(line) for line in lines], max_source or self.max_source
+        parts = self._parts(sources, most, REFUSE)
+        targets = self.tokenizers.target.encode(list(references))
+        parts = [line if len(target) <= most else [] for line, target in zip(parts, targets, strict=True)]
+        kept = [target for line, target in zip(parts, targets, strict=True) if line]
+
+        def given(source: torch.Tensor, lengths: torch.Tensor, numbers: Sequence[int]) -> list[list[Hypothesis]]:
+            return [[Hypothesis(kept[number], 0.0, 0.0, True)] for number in numbers]
+
+        return self._in_batches(sources, parts, given, batch_tokens, attention=True)
+
+    def _in_batches(
+        self,
+        sources: list[str],
+        parts: list[list[list[int]]],
+        find: Callable[[torch.Tensor, torch.Tensor, Sequence[int]], list[list[Hypothesis]]],
+        budget: int,
+        attention: bool,
+    ) -> list[Translation]:
+        """A translation for each source, put together from those of its parts.
+
+        find: source (B, S), lengths (B,) and the numbers of these parts to the hypotheses of each. budget: padded
+        source positions of a batch.
+        """
         ids = [part for line in parts for part in line]
         whole = [len(line) == 1 for line in parts for _ in line]
         lengths = np.array([len(part) for part in ids], dtype=np.int64)
-        budget = max(1, batch_tokens // max(beam, 1))
         plan = plan_batches(lengths, np.zeros_like(lengths), batch_tokens=budget, seed=0, epoch=0, shuffle=False)
         found: dict[int, Translation] = {}
         for planned in reversed(plan):  # longest first: what does not fit into memory fails at once
             batch = [ids[number] for number in planned.rows]
             source, source_lengths = (tensor.to(self.device) for tensor in source_batch(batch))  # (B, S), (B,)
-            options = {"beam": beam, "alpha": alpha, "max_length": max_length, "nbest": nbest, "coverage": coverage}
-            results = search(self.model, source, source_lengths, **options)
+            results = find(source, source_lengths, planned.rows)
             wanted = [row for row, number in enumerate(planned.rows) if attention and whole[number]]
             weights = self._weights(source, source_lengths, results, wanted)
             for row, number in enumerate(planned.rows):
-                found[number] = self._translation(batch[row], results[row], weights.get(row))
+                found[number] = self._translation(batch[row], results[row], weights.get(row, {}))
         ordered = (found[number] for number in range(len(ids)))
         return [_one_line(source, [next(ordered) for _ in line]) for source, line in zip(sources, parts, strict=True)]
+
+    def _check_mode(self) -> None:
+        if self.model.training:
+            raise RuntimeError("the model is in training mode, with dropout on: call model.eval() first")
 
     @property
     def device(self) -> torch.device:
@@ -179,23 +236,29 @@ class Translator:
 
     def _weights(
         self, source: torch.Tensor, lengths: torch.Tensor, results: list[list[Hypothesis]], wanted: list[int]
-    ) -> dict[int, np.ndarray]:
-        """Cross-attention of the best hypothesis of each row in ``wanted``, (L, heads, T, S) without padding."""
+    ) -> dict[int, dict[str, np.ndarray]]:
+        """All attention of the best hypothesis of each row in ``wanted``, as fields of ``Translation``; no padding."""
         best = {row: results[row][0] for row in wanted}
         steps = {row: len(one.tokens) + one.finished for row, one in best.items()}  # cut off, it has no step for EOS
         longest = max(source.shape[1], 1, *steps.values())
         share = max(1, WEIGHTS_AT_ONCE // longest**2)
-        weights = {}
+        weights: dict[int, dict[str, np.ndarray]] = {row: {} for row in wanted}
         for rows in (wanted[start : start + share] for start in range(0, len(wanted), share)):
             tokens = [best[row].tokens for row in rows]
-            cross = forced_attention(self.model, source[rows], lengths[rows], tokens).cross
-            if cross is None:
-                return {}
-            for row, table in zip(rows, cross.float().cpu().numpy(), strict=True):  # (L, heads, T, S)
-                weights[row] = table[:, :, : steps[row], : lengths[row]].copy()  # a view would keep them all alive
+            attention = forced_attention(self.model, source[rows], lengths[rows], tokens)
+            for name, tables, length, width in (
+                ("weights", attention.cross, steps, lengths),
+                ("decoder_self", attention.decoder_self, steps, steps),
+                ("encoder_self", attention.encoder_self, lengths, lengths),
+            ):
+                if tables is None:
+                    continue
+                for row, table in zip(rows, tables.float().cpu().numpy(), strict=True):  # (L, heads, T, S)
+                    # A view would keep them all alive.
+                    weights[row][name] = table[:, :, : length[row], : width[row]].copy()
         return weights
 
-    def _translation(self, ids: list[int], hypotheses: list[Hypothesis], weights: np.ndarray | None) -> Translation:
+    def _translation(self, ids: list[int], hypotheses: list[Hypothesis], weights: dict[str, np.ndarray]) -> Translation:
         best, target = hypotheses[0], self.tokenizers.target
         texts = target.decode([one.tokens for one in hypotheses])
         return Translation(
@@ -206,7 +269,7 @@ class Translator:
             score=best.score,
             finished=best.finished,
             nbest=[(text, one.score) for text, one in zip(texts, hypotheses, strict=True)],
-            weights=weights,
+            **weights,
         )
 
 
@@ -222,11 +285,14 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def draw_attention(translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean") -> "Figure":
+def draw_attention(
+    translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean", end_shown: bool = True
+) -> "Figure":
     """``attention_heatmap`` of one translation. Raises ValueError for a translation without weights."""
     if translation.weights is None:
         raise ValueError("this translation has no attention weights")
-    return attention_heatmap(translation.weights, translation.source_tokens, translation.tokens, model, layer, head)
+    tokens = translation.source_tokens, translation.tokens
+    return attention_heatmap(translation.weights, *tokens, model, layer, head, end_shown)
 
 
 def attention_heatmap(
@@ -236,20 +302,24 @@ def attention_heatmap(
     model: str,
     layer: int | str = -1,
     head: int | str = "mean",
+    end_shown: bool = True,
 ) -> "Figure":
     """Source words along the top, target words down the side; row t is the step that generates word t.
 
     weights: (L, heads, T, S) between pieces. model: its name, for the title. layer: a number from 0 (-1 is the last)
-    or ``mean``; head: a number, ``mean`` or ``max``. Raises UserError for a layer or head that is not there.
+    or ``mean``; head: a number, ``mean`` or ``max``. end_shown: False leaves the last column, the source's ``</s>``,
+    out, and divides each row by what remains. Raises UserError for a layer or head that is not there.
     """
     from seq2seq.evaluation.figures import alignment_figure  # matplotlib is slow to import and seldom needed
 
-    layers, heads, *_ = weights.shape
+    layers, heads, *_, columns = weights.shape
     _check_place("layer", layer, layers, ("mean",))
     _check_place("head", head, heads, ("mean", "max"))
-    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head)[0].numpy()  # (T, S)
-    merged, source_words, words = merge_pieces(matrix, source_tokens, tokens)
-    title = caption(model, layer, head, end_shown=True, layers=layers, heads=heads)
+    lengths = None if end_shown else torch.tensor([columns])
+    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head, lengths)[0].numpy()  # (T, S)
+    kept = columns if end_shown else columns - 1
+    merged, source_words, words = merge_pieces(matrix[:, :kept], source_tokens[:kept], tokens)
+    title = caption(model, layer, head, end_shown=end_shown, layers=layers, heads=heads)
     return alignment_figure(merged, source_words, words, title)
 
 

@@ -8,10 +8,12 @@ import unicodedata
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pytest
 import torch
 from tiny import ENGLISH, VIETNAMESE, write_corpus, write_run
 
+from seq2seq.evaluation import figures
 from seq2seq.translator import Translator
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -88,6 +90,31 @@ def test_json_has_all_layers_and_heads_with_rows_that_sum_to_one(script, runs, c
     assert (empty["translation"], empty["attention"]) == ("", None)
 
 
+def test_json_has_self_attention_as_well_if_asked(script, runs, capfd):
+    options = ["format=json", "attention=all", *SHORT]
+    script("translate", f"checkpoint={runs['transformer']}", *options, stdin=ENGLISH[0].encode())
+    full = json.loads(capfd.readouterr().out)
+    rows, columns = len(full["tokens"]), len(full["source_tokens"])
+    for name, size in (("decoder_self", rows), ("encoder_self", columns)):
+        assert np.shape(full[name]) == (3, 2, size, size)
+        assert np.sum(full[name], -1) == pytest.approx(1, abs=1e-4)
+    assert np.triu(full["decoder_self"], 1).max() == 0
+    script("translate", f"checkpoint={runs['luong']}", *options, stdin=ENGLISH[0].encode())
+    recurrent = json.loads(capfd.readouterr().out)
+    assert (recurrent["decoder_self"], recurrent["encoder_self"]) == (None, None)
+    assert np.shape(recurrent["attention"])[:2] == (1, 1)
+
+
+def test_a_picture_leaves_the_end_out_if_asked(script, runs, monkeypatch):
+    titles = []
+    monkeypatch.setattr(figures, "figure_to_png", lambda figure, path: titles.append(figure.get_suptitle()))
+    for end in ("shown", "hidden"):
+        options = ["heatmap=h", "layer=0", "head=1", f"end={end}", *SHORT]
+        script("translate", f"checkpoint={runs['transformer']}", *options, stdin=ENGLISH[0].encode())
+    place = "transformer · layer 1 of 3 · head 2 of 2 · </s>"
+    assert titles == [f"{place} shown", f"{place} column left out, rows rescaled"]
+
+
 def test_there_is_a_picture_for_each_sentence_that_fits(script, runs, tmp_path, caplog):
     stdin = "\n".join([ENGLISH[0], "", ENGLISH[1], "xyz " * 150, "xyz " * 999]).encode()
     options = ["heatmap=a b", "head=max", "max_source=999", *SHORT]
@@ -120,6 +147,9 @@ def test_a_model_without_attention_says_so_once_and_draws_nothing(script, runs, 
         (["checkpoint=RUN", "input=text", "output=no/where"], "no/where: No such file"),
         (["checkpoint=RUN", "input=text", "output=./text"], "is the input itself"),
         (["checkpoint=RUN", "input=text", "format=xml"], "format=xml: choose text or json"),
+        (["checkpoint=RUN", "input=text", "end=cut"], "end=cut: choose shown or hidden"),
+        (["checkpoint=RUN", "input=text", "attention=best"], "attention=best: choose cross or all"),
+        (["checkpoint=RUN", "input=text", "attention=all"], "add format=json"),
         (["checkpoint=RUN", "input=text", "chunk=0"], "chunk=0"),
         (["checkpoint=RUN", "input=text", "nbest=9"], "nbest is 9 with beam 5"),
         (["checkpoint=RUN", "input=text", "device=toaster"], "device=toaster"),

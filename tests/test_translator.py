@@ -246,6 +246,11 @@ def test_json_keeps_everything(transformer):
     (one,) = transformer.translate([ENGLISH[0]], nbest=2, attention=True, **OPTIONS)
     back = json.loads(json.dumps(one.as_dict()))
     np.testing.assert_allclose(back["attention"], one.weights, atol=1e-6)
+    assert "decoder_self" not in back
+    everything = json.loads(json.dumps(one.as_dict(self_attention=True)))
+    assert everything["attention"] == back["attention"]
+    np.testing.assert_allclose(everything["decoder_self"], one.decoder_self, atol=1e-6)
+    np.testing.assert_allclose(everything["encoder_self"], one.encoder_self, atol=1e-6)
     assert (back["source"], back["translation"], back["score"]) == (one.source, one.text, one.score)
     assert (back["source_tokens"], back["tokens"]) == (one.source_tokens, one.tokens)
     assert [(entry["text"], entry["score"]) for entry in back["nbest"]] == one.nbest
@@ -269,6 +274,17 @@ def test_a_picture_has_the_words_and_weights_of_the_layer_and_head_it_names():
         assert _labels(figure) == words == [["The", "cat", "</s>"], ["Con", "mèo", "</s>"]]
     assert "layer 1 of 3" in draw_attention(one, "transformer", 0, 1).get_suptitle()
     assert "head 2 of 2" in draw_attention(one, "transformer", 0, 1).get_suptitle()
+
+
+def test_a_picture_without_the_end_shares_its_part_among_the_rest_and_says_so():
+    weights = np.array([[0.2, 0.2, 0.6], [0.0, 0.0, 1.0]], dtype=np.float32)[None, None]  # (L, heads, T, S)
+    one = Translation("a b", "x", ["▁a", "▁b", "</s>"], ["▁x", "</s>"], -1.0, True, [("x", -1.0)], weights)
+    figure = draw_attention(one, "luong", end_shown=False)
+    np.testing.assert_allclose(figure.axes[0].images[0].get_array(), [[0.5, 0.5], [0, 0]], atol=1e-6)
+    assert _labels(figure) == [["a", "b"], ["x", "</s>"]]
+    assert figure.get_suptitle() == "luong · one layer · one head · </s> column left out, rows rescaled"
+    assert _labels(draw_attention(one, "luong"))[0] == ["a", "b", "</s>"]
+    assert "</s> shown" in draw_attention(one, "luong").get_suptitle()
 
 
 @pytest.mark.parametrize("place", [{"layer": 3}, {"layer": "max"}, {"head": 2}, {"head": True}, {"head": "some"}])

@@ -37,7 +37,7 @@ def score_references(
 
 @torch.no_grad()
 def forced_attention(model: Seq2Seq, source: Tensor, lengths: Tensor, hypotheses: list[list[int]]) -> Attention:
-    """The attention weights of finished hypotheses, one (no BOS, no EOS) for each row of ``source``.
+    """All attention weights of finished hypotheses, one (no BOS, no EOS) for each row of ``source``.
 
     One teacher-forced pass gives the weights that search had, whatever the beam. T is the longest hypothesis
     + 1: row t holds the weights of the step that generates token t, and the row after the last token those of
@@ -46,5 +46,5 @@ def forced_attention(model: Seq2Seq, source: Tensor, lengths: Tensor, hypotheses
     steps = 1 + max(len(tokens) for tokens in hypotheses)
     rows = [[BOS, *tokens] + [PAD] * (steps - 1 - len(tokens)) for tokens in hypotheses]
     target = torch.tensor(rows, dtype=torch.long, device=source.device)  # (B, T)
-    _, attention = model.decode(model.encode(source, lengths), target, attention=True)
+    _, attention = model.decode(model.encode(source, lengths, attention=True), target, attention=True)
     return attention

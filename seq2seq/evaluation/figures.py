@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from seq2seq.evaluation.length import Bucket
 
@@ -95,21 +97,27 @@ def alignment_figure(
     figure = Figure(figsize=(max(width, 4.5), max(height, 2.5)), dpi=DPI, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     axes = figure.add_subplot()
-    image = axes.imshow(weights, cmap="magma_r", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
-    # A token may hold dollar signs: it is text, not a formula.
-    axes.set_xticks(range(columns), source_labels, rotation=90, fontsize=9, parse_math=False)
-    axes.set_yticks(range(rows), target_labels, fontsize=9, parse_math=False)
-    axes.tick_params(top=True, bottom=False, labeltop=True, labelbottom=False, length=2)
-    axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
-    axes.tick_params(which="minor", length=0)
-    axes.grid(which="minor", color="#dddddd", linewidth=0.5)
+    image = draw_weights(axes, weights, source_labels, target_labels)
     figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
     # The bar keeps to the picture's top right corner and grows no taller than a dozen cells.
     bar_height = min(1.0, 12 / rows)
     bar = axes.inset_axes((1 + 0.5 / columns, 1 - bar_height, 0.5 / columns, bar_height))
     figure.colorbar(image, cax=bar, label="attention weight", ticks=(0.0, 0.5, 1.0))
     return figure
+
+
+def draw_weights(axes: Axes, weights: np.ndarray, columns: Sequence[str], rows: Sequence[str]) -> AxesImage:
+    """A heatmap of weights (T, S) in [0, 1] with a label for each column, above, and for each row."""
+    image = axes.imshow(weights, cmap="magma_r", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="equal")
+    # A token may hold dollar signs: it is text, not a formula.
+    axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9, parse_math=False)
+    axes.set_yticks(range(len(rows)), rows, fontsize=9, parse_math=False)
+    axes.tick_params(top=True, bottom=False, labeltop=True, labelbottom=False, length=2)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    axes.tick_params(which="minor", length=0)
+    axes.grid(which="minor", color="#dddddd", linewidth=0.5)
+    return image
 
 
 def _short(token: str) -> str:

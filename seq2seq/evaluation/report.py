@@ -13,9 +13,16 @@ from rich.text import Text
 
 from seq2seq.evaluation.bleu import Scores
 from seq2seq.evaluation.length import Bucket
+from seq2seq.evaluation.patterns import HeadPattern
 
 TRAIN_KEYS = ("seconds", "epochs", "steps", "tokens_per_second", "best_step", "seed", "precision")
 PACKAGES = ("torch", "lightning", "sacrebleu")
+# Of each attention: its name, and what its first and its last column are.
+ATTENTIONS = {
+    "cross": ("Cross-attention", "first piece", "</s>"),
+    "decoder_self": ("Self-attention of the decoder", "<s>", "last piece"),
+    "encoder_self": ("Self-attention of the encoder", "first piece", "</s>"),
+}
 
 
 def scores_table(scores: Scores, decoding: str) -> Table:
@@ -47,6 +54,22 @@ def print_tables(console: Console, scores: Scores, buckets: Sequence[Bucket], de
     """Print both tables."""
     console.print(scores_table(scores, decoding))
     console.print(length_table(buckets))
+
+
+def patterns_table(kind: str, heads: Sequence[HeadPattern]) -> Table:
+    """What each head of one attention does, a row a head. kind: of ``patterns.KINDS``."""
+    title, first, last = ATTENTIONS[kind]
+    table = Table(title=title, title_justify="left")
+    shares = ("diagonal",) if kind == "cross" else ("itself", "previous")
+    for heading in ("layer", "head", *shares, "largest column", "where", "entropy", "of ln n"):
+        table.add_column(heading, justify="left" if heading == "where" else "right")
+    for one in heads:
+        at, share = max(one.sink_at.items(), key=lambda item: item[1])
+        place = Text(f"{ {'first': first, 'last': last, 'other': 'another'}[at] } ({share:.0%})")
+        numbers = (getattr(one, name) for name in shares)
+        cells = ("–" if number is None else f"{number:.2f}" for number in (*numbers, one.sink))
+        table.add_row(str(one.layer), str(one.head), *cells, place, f"{one.entropy:.2f}", f"{one.entropy_most:.2f}")
+    return table
 
 
 def score_metrics(scores: Scores, buckets: Sequence[Bucket], decoding: str, seconds: float) -> dict[str, Any]:

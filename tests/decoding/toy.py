@@ -36,7 +36,7 @@ class Toy(Seq2Seq):
         self.dtype = dtype
         self.rows: list[int] = []
 
-    def encode(self, source: Tensor, lengths: Tensor) -> Memory:
+    def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         mask = torch.arange(source.shape[1]) < lengths[:, None]  # (B, S)
         states = self.source_table[source]  # (B, S, D)
         summary = (states * mask[..., None]).sum(1) / lengths[:, None]  # (B, D)
