@@ -41,9 +41,10 @@ SETTINGS = {
         **{"name": "luong", "score": "general", "input_feeding": True, "local": "predictive", "window": 2},
         **RECURRENT,
     },
-    "luong unfed covered": {
+    "luong unfed covered gru": {
         **{"name": "luong", "score": "general", "input_feeding": False, "coverage": True},
         **RECURRENT,
+        "cell": "gru",
     },
     "luong additive local-p covered": {
         **{"name": "luong", "score": "additive", "input_feeding": True, "local": "predictive", "window": 4},
