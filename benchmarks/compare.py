@@ -188,7 +188,10 @@ def show(task: str, rows: list[dict[str, Any]], console: Console) -> None:
             cells += [f"{row[key]:.4f}" if key in row else "" for key in ("together", "alone", "first", "last")]
         else:
             ratios = row["ratios"]
-            cells += [row["precision"], f"{row['rate']:,.0f}", f"{min(row['rates']):,.0f}–{max(row['rates']):,.0f}"]
+            rates = (
+                f"{rate:,.{0 if rate >= 100 else 1}f}" for rate in (row["rate"], min(row["rates"]), max(row["rates"]))
+            )
+            cells += [row["precision"], next(rates), "–".join(rates)]
             cells += [f"{row['ratio']:.2f}", f"{min(ratios):.2f}–{max(ratios):.2f}"] if ratios else ["", ""]
             cells += [f"{row['share_of_peak']:.0%}" if row["share_of_peak"] else "", f"{row['peak_mib']:,.0f}"]
         table.add_row(*cells)

@@ -1,8 +1,8 @@
 """The worker of torchlingo.
 
 Its recurrent encoder has one direction (of the decoder's size), no decoder has input feeding, and a single layer has
-no dropout. Its Transformer is ``torch.nn.Transformer``. Its searches decode the whole prefix again at every step, the
-beam one sentence at a time; only greedy search takes batches and is compared.
+no dropout. Its Transformer is ``torch.nn.Transformer`` and decodes the whole prefix again at every step. Its beam
+search takes one sentence at a time; only greedy search, which takes batches, is compared.
 """
 
 import protocol
