@@ -11,34 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seq2seq.attention.source import SourceAttention
 from seq2seq.models.interface import Attention, Memory
-from seq2seq.models.recurrent import Hidden, RecurrentModel, RecurrentState
+from seq2seq.models.recurrent import AttentiveModel, Hidden, RecurrentState
 
 
-class Bahdanau(RecurrentModel):
+class Bahdanau(AttentiveModel):
     """Wiring: attend with sₜ₋₁, then step. Score, local attention and coverage are options."""
 
-    def __init__(
-        self,
-        *vocabularies: Any,
-        hidden: int,
-        embedding: int,
-        score: str,
-        local: str = "none",
-        window: int = 10,
-        coverage: bool = False,
-        **common: Any,
-    ) -> None:
+    def __init__(self, *vocabularies: Any, hidden: int, embedding: int, **common: Any) -> None:
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=hidden, **common)
-        options = {"local": local, "window": window, "coverage": coverage}
-        self.attention = SourceAttention(score, hidden, hidden, hidden // 2, **options)
         self.combine = nn.Linear(hidden + hidden + embedding, hidden)
-
-    def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
-        """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
-        memory = super().encode(source, lengths, attention)
-        return Memory(memory.states, memory.mask, (self.attention.project_keys(memory.states),), memory.summary)
 
     def _output(self, outputs: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """The deep output: (…, H), (…, C), (…, E) to (…, E)."""

@@ -13,37 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.attention.deferred import deferred_linear
-from seq2seq.attention.source import SourceAttention
 from seq2seq.models.interface import Attention, Memory
-from seq2seq.models.recurrent import RecurrentModel, RecurrentState, compute_dtype
+from seq2seq.models.recurrent import AttentiveModel, RecurrentState, compute_dtype
 
 
-class Luong(RecurrentModel):
+class Luong(AttentiveModel):
     """Wiring: step, then attend with hₜ. Score, input feeding, local attention and coverage are options."""
 
-    def __init__(
-        self,
-        *vocabularies: Any,
-        hidden: int,
-        embedding: int,
-        score: str,
-        input_feeding: bool,
-        local: str = "none",
-        window: int = 10,
-        coverage: bool = False,
-        **common: Any,
-    ) -> None:
-        fed = hidden if input_feeding else 0
-        super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
+    def __init__(self, *vocabularies: Any, hidden: int, input_feeding: bool, **common: Any) -> None:
+        super().__init__(*vocabularies, hidden=hidden, fed=hidden if input_feeding else 0, **common)
         self.input_feeding = input_feeding
-        options = {"local": local, "window": window, "coverage": coverage}
-        self.attention = SourceAttention(score, hidden, hidden, hidden // 2, **options)
         self.combine = nn.Linear(hidden + hidden, hidden)
-
-    def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
-        """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
-        memory = super().encode(source, lengths, attention)
-        return Memory(memory.states, memory.mask, (self.attention.project_keys(memory.states),), memory.summary)
 
     def _attentional(self, context: Tensor, outputs: Tensor, combine: Callable[[Tensor], Tensor]) -> Tensor:
         """h̃ₜ: context and outputs (…, T, H) to attentional vectors (…·T, H)."""

@@ -5,12 +5,14 @@ H hidden size of the decoder, G gates·H (4H for an LSTM, 3H for a GRU).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from seq2seq.attention.deferred import Deferred
 from seq2seq.attention.masks import padding_mask
+from seq2seq.attention.source import SourceAttention
 from seq2seq.errors import UserError
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Memory, Seq2Seq, State
@@ -279,3 +281,27 @@ class RecurrentModel(Seq2Seq):
     def project(self, features: Tensor) -> Tensor:
         """See ``Seq2Seq.project``."""
         return self.output(features)
+
+
+class AttentiveModel(RecurrentModel):
+    """A recurrent model that looks at its source: what Bahdanau's and Luong's wiring share."""
+
+    def __init__(
+        self,
+        *vocabularies: Any,
+        hidden: int,
+        score: str,
+        local: str = "none",
+        window: int = 10,
+        coverage: bool = False,
+        **common: Any,
+    ) -> None:
+        """score, local, window, coverage: see ``SourceAttention``."""
+        super().__init__(*vocabularies, hidden=hidden, **common)
+        options = {"local": local, "window": window, "coverage": coverage}
+        self.attention = SourceAttention(score, hidden, hidden, hidden // 2, **options)
+
+    def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
+        """See ``Seq2Seq.encode``. ``cache``: the keys, projected once a sentence."""
+        memory = super().encode(source, lengths, attention)
+        return Memory(memory.states, memory.mask, (self.attention.project_keys(memory.states),), memory.summary)
