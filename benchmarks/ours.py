@@ -8,6 +8,7 @@ import torch
 from protocol import DROPOUT, EMBEDDING, HEADS, HIDDEN, INNER, LAYERS, SIZE, SMOOTHING, STEPS
 from torch import Tensor
 
+from seq2seq.decoding.products import products
 from seq2seq.decoding.search import search
 from seq2seq.models import build_model
 from seq2seq.symbols import EOS, PAD
@@ -53,7 +54,8 @@ class Ours(protocol.Contender):
 
     def translate_batch(self, source: Tensor, lengths: Tensor, beam: int) -> list[list[int]]:
         """As ``Translator`` does."""
-        return [best[0].tokens for best in search(self.model, source, lengths, beam=beam, max_length=STEPS)]
+        with products(self.model, "bf16" if torch.is_autocast_enabled("cpu") else "fp32"):
+            return [best[0].tokens for best in search(self.model, source, lengths, beam=beam, max_length=STEPS)]
 
     def answer(self, command: str, *arguments: str) -> dict[str, Any]:
         """``peak PRECISION``: operations a second."""

@@ -50,7 +50,7 @@ def attention_patterns(settings: dict[str, Any]) -> dict[str, Any]:
 
     from rich.console import Console
 
-    from seq2seq.assess import label_decoding
+    from seq2seq.assess import decoding_settings, label_decoding
     from seq2seq.checkpoint import find_checkpoint
     from seq2seq.evaluation.report import patterns_table, write_json
     from seq2seq.translator import Translator
@@ -58,7 +58,7 @@ def attention_patterns(settings: dict[str, Any]) -> dict[str, Any]:
     file = find_checkpoint(settings["checkpoint"])
     translator = Translator.from_checkpoint(file, settings["device"])
     run, console = translator.settings, Console(width=100)
-    decoding = {key: run["decoding"][key] if value is None else value for key, value in settings["decoding"].items()}
+    decoding = decoding_settings(run, settings["decoding"])
     sources, references, data = _texts(settings, run)
     found, looked = _measure(translator, sources, references, decoding, settings)
     name = run["model"]["name"]

@@ -28,7 +28,7 @@ Settings (conf/evaluate.yaml explains each):
   output=DIR           of evaluation.json, <split>.hyp (or <source file>.hyp) and bleu_by_length.png;
                        default <run>/evaluation/<split or source file>, <decoding>; with hypothesis=F nothing is
                        written unless it is given
-  decoding=greedy|beam decoding.beam=5  decoding.alpha=0.6; default: as the run was tested
+  decoding=greedy|beam decoding.beam=5  decoding.precision=bf16; default: as the run was tested
   edges=[1,10,20]      first length, in words, of each bucket   quantiles=4   buckets of equal size instead
   max_source=1024      subwords beyond which a source is too long to be translated whole
   too_long=split|refuse   translate it in parts, or give an empty translation; a warning names such lines
@@ -60,7 +60,7 @@ def evaluate(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _checkpoint(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any], Path]:
     """Translate and score. Gives the assessment, what was scored, and the folder for the results."""
-    from seq2seq.assess import assess
+    from seq2seq.assess import assess, decoding_settings
     from seq2seq.checkpoint import find_checkpoint
     from seq2seq.testsets import read_files, read_split
     from seq2seq.translator import Translator
@@ -73,7 +73,7 @@ def _checkpoint(settings: dict[str, Any]) -> tuple["Assessment", dict[str, Any],
     run = translator.settings
     data = pair if pair["source"] else {"name": run["data"]["name"], "split": settings["split"]}
     texts = read_files(**pair).values() if pair["source"] else read_split(run["data"], data["split"], settings["data"])
-    decoding = {key: run["decoding"][key] if value is None else value for key, value in settings["decoding"].items()}
+    decoding = decoding_settings(run, settings["decoding"])
     decoding |= {key: settings[key] for key in ("max_source", "too_long")}
     log.info("%s on %s", file, data.get("source") or f"{data['split']} of {data['name']}")
     assessment = assess(translator, *texts, decoding, edges=settings["edges"], quantiles=settings["quantiles"])

@@ -46,6 +46,7 @@ Settings (files of conf/ explain each):
   end=shown|hidden     the column of the source's end, which may take most of the weight; hidden: what remains of each
                        row is divided by its sum. The title says which
   decoding=beam|greedy decoding.beam=5  decoding.alpha=0.6  decoding.max_length=200  decoding.batch_tokens=8192
+                       decoding.precision=fp32|bf16 (bf16: faster on some hardware; some translations differ)
   max_source=N         subwords beyond which a line is too long; default: what the model was trained on
   too_long=split|refuse   split: translated in parts (sentences, else clauses, else as many words as fit) that are
                        joined again; refuse: an empty line comes out. A warning names such lines; json has parts,
@@ -77,12 +78,14 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     if source and target and Path(target).exists() and Path(source).samefile(target):
         raise UserError(f"output={target} is the input itself: name another file")
 
+    from seq2seq.decoding.products import check_precision
     from seq2seq.decoding.search import check_search
     from seq2seq.translator import Translator, check_places, check_too_long
 
     decoding = settings["decoding"]
     search = {key: decoding[key] for key in ("beam", "alpha", "max_length", "coverage")}
     check_search(**search, nbest=settings["nbest"])
+    check_precision(decoding["precision"])
     check_too_long(settings["max_source"], settings["too_long"])
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     if settings["heatmap"]:

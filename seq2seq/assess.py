@@ -13,6 +13,7 @@ from rich.console import Console
 
 from seq2seq.data.batching import LONGEST
 from seq2seq.data.corpora import load_corpus
+from seq2seq.decoding.products import FP32
 from seq2seq.errors import UserError
 from seq2seq.evaluation.bleu import Scores, score
 from seq2seq.evaluation.figures import bleu_vs_length_figure, figure_to_png
@@ -133,12 +134,19 @@ def assess_texts(
     return Assessment(list(hypotheses), scores, buckets, seconds, decoding_label)
 
 
+def decoding_settings(run: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """How a run was tested, but for what is not None in ``asked``; keys that a run before them lacks are left out."""
+    chosen = {key: run["decoding"].get(key) if value is None else value for key, value in asked.items()}
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
 def label_decoding(decoding: dict[str, Any]) -> str:
-    """``greedy``, or ``beam 5, alpha 0.6``, with the coverage penalty where there is one."""
+    """``greedy``, or ``beam 5, alpha 0.6``; with the coverage penalty, and the precision, where they are not usual."""
+    precision = f", {decoding['precision']}" if decoding.get("precision", FP32) != FP32 else ""
     if decoding["beam"] == 1:
-        return "greedy"
+        return f"greedy{precision}"
     penalty = f", coverage {decoding['coverage']:g}" if decoding.get("coverage") else ""
-    return f"beam {decoding['beam']}, alpha {decoding['alpha']:g}{penalty}"
+    return f"beam {decoding['beam']}, alpha {decoding['alpha']:g}{penalty}{precision}"
 
 
 def corpus_from(data: dict[str, Any]) -> DatasetDict:

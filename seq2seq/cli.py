@@ -36,6 +36,7 @@ BEHIND_NULL = {
         "decoding.coverage": 0.2,
         "decoding.max_length": 200,
         "decoding.batch_tokens": 8192,
+        "decoding.precision": "bf16",
     },
 }
 _WITH_VALUE = {*("-c", "--cfg", "-i", "--info", "-p", "--package", "-cn", "--config-name"), *("-cd", "--config-dir")}

@@ -20,6 +20,7 @@ from seq2seq.checkpoint import load_checkpoint
 from seq2seq.data.batching import plan_batches, source_batch
 from seq2seq.data.text import cut_line, normalise, words
 from seq2seq.data.tokenizer import TokenizerPair
+from seq2seq.decoding.products import FP32, products
 from seq2seq.decoding.scoring import forced_attention
 from seq2seq.decoding.search import Hypothesis, search
 from seq2seq.errors import UserError
@@ -129,6 +130,7 @@ class Translator:
         max_source: int | None = None,
         too_long: str = SPLIT,
         coverage: float = 0.0,
+        precision: str = FP32,
     ) -> list[Translation]:
         """One translation for each line, in their order; an empty line gives an empty one without the model.
 
@@ -136,6 +138,7 @@ class Translator:
         x beam of a batch; a longer line is a batch by itself. attention: also all weights of the best translation, by
         one teacher-forced pass. max_source: pieces beyond which a line is too long; None: what the model was trained
         on. too_long: ``split`` (translate it in parts, see ``cut_line``) or ``refuse`` (give an empty translation).
+        precision: of matrix products, ``fp32`` or ``bf16``; in bf16 a translation can differ, also with its batch.
         Raises UserError for settings that make no sense.
         """
         self._check_mode()
@@ -148,7 +151,8 @@ class Translator:
         def searched(source: torch.Tensor, lengths: torch.Tensor, numbers: Sequence[int]) -> list[list[Hypothesis]]:
             return search(self.model, source, lengths, **options)
 
-        return self._in_batches(sources, parts, searched, max(1, batch_tokens // max(beam, 1)), attention)
+        with products(self.model, precision):
+            return self._in_batches(sources, parts, searched, max(1, batch_tokens // max(beam, 1)), attention)
 
     def force(
         self,

@@ -6,7 +6,7 @@ from rich.console import Console
 from tiny import ENGLISH, VIETNAMESE, write_corpus, write_run
 
 from seq2seq import assess as room
-from seq2seq.assess import assess, assess_texts, corpus_from, label_decoding, save, show
+from seq2seq.assess import assess, assess_texts, corpus_from, decoding_settings, label_decoding, save, show
 from seq2seq.errors import UserError
 from seq2seq.evaluation.bleu import score
 from seq2seq.testsets import read_files, read_split
@@ -51,6 +51,13 @@ def test_decoding_is_called_by_its_settings():
     assert label_decoding({"beam": 5, "alpha": 0.6}) == "beam 5, alpha 0.6"
     assert label_decoding({"beam": 4, "alpha": 1}) == "beam 4, alpha 1"
     assert label_decoding({"beam": 4, "alpha": 1, "coverage": 0.2}) == "beam 4, alpha 1, coverage 0.2"
+    assert label_decoding({"beam": 4, "alpha": 1, "precision": "fp32"}) == "beam 4, alpha 1"
+    assert label_decoding(GREEDY | {"precision": "bf16"}) == "greedy, bf16"
+
+
+def test_a_run_from_before_a_setting_of_decoding_takes_its_default():
+    run = {"decoding": {"beam": 4, "alpha": 1.0}}
+    assert decoding_settings(run, {"beam": None, "alpha": 0.5, "precision": None}) == {"beam": 4, "alpha": 0.5}
 
 
 def test_what_is_written_is_what_was_found(tmp_path):

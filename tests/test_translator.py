@@ -37,6 +37,24 @@ def test_there_is_one_translation_for_each_line_in_order(translator):
     assert translator.translate([]) == []
 
 
+def test_the_precision_of_the_products_is_a_choice(translator, monkeypatch):
+    seen = []
+    step = type(translator.model).step
+
+    def watched(self, *arguments):
+        features, *rest = step(self, *arguments)
+        seen.append(self.project(features).dtype)
+        return features, *rest
+
+    monkeypatch.setattr(type(translator.model), "step", watched)
+    for options in ({}, {"precision": "fp32"}, {"precision": "bf16"}):
+        assert translator.translate(ENGLISH[:1], **options)[0].text
+        assert set(seen) == {torch.bfloat16 if "bf16" in options.values() else torch.float32}
+        seen.clear()
+    with pytest.raises(UserError, match="precision is half: choose fp32 or bf16"):
+        translator.translate(ENGLISH, precision="half")
+
+
 def test_blank_lines_never_reach_the_model(translator, monkeypatch):
     monkeypatch.setattr(room, "search", None)
     texts = [one.text for one in translator.translate(["", " ", "\r"], nbest=2)]

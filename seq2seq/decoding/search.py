@@ -25,6 +25,7 @@ FIRST_ALLOWED = EOS
 assert {PAD, UNK, BOS} == set(range(FIRST_ALLOWED)), "search cuts the forbidden ids off as the first columns"
 # Finished sentences leave the batch as soon as they are this part of it: thinning copies what stays.
 LEAVE_AT = 1 / 8
+BLOCK = 64  # numbers, in the search for the largest of a row
 IMPOSSIBLE = float("-inf")
 LEAST_COVERED = 1e-4  # attention that a source position counts as having had: the logarithm of none has no bound
 
@@ -136,21 +137,35 @@ def _begin(lengths: Tensor, alpha: float, max_length: int, nbest: int) -> _Beams
     )
 
 
+def largest(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The ``count`` largest of each row (N, V) in no order, and their columns, (N, count) each.
+
+    ``topk`` reads a row number by number; looking for the largest of each block, several numbers at a time, and then
+    into the best blocks alone takes half the time, for one number a quarter.
+    """
+    whole = rows.shape[1] // BLOCK * BLOCK
+    blocks = rows[:, :whole].unflatten(1, (-1, BLOCK))  # (N, V / BLOCK, BLOCK)
+    if blocks.shape[1] <= count:
+        return rows.topk(count, sorted=False)
+    _, chosen = blocks.amax(-1).topk(count, sorted=False)  # (N, count): the others have count numbers above theirs
+    columns = (chosen[..., None] * BLOCK + torch.arange(BLOCK, device=rows.device)).flatten(1)  # (N, count · BLOCK)
+    rest = torch.arange(whole, rows.shape[1], device=rows.device).expand(len(rows), -1)  # (N, V − whole)
+    columns = torch.cat([columns, rest], 1)
+    values, place = rows.gather(1, columns).topk(count, sorted=False)  # (N, count)
+    return values, columns.gather(1, place)
+
+
 def _candidates(beams: _Beams, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """The ``count`` best continuations of each sentence, best first.
 
     logits: (N, V). Gives log-probabilities of the whole hypotheses, the beams they continue and their last
     tokens, each (A, count). The best of each row are taken first: those of the sentence are among them.
     """
-    total = logits.float().logsumexp(-1, keepdim=True)  # (N, 1)
-    allowed = logits[:, FIRST_ALLOWED:]  # (N, V − 3)
+    allowed = logits.log_softmax(-1, dtype=torch.float32)[:, FIRST_ALLOWED:]  # (N, V − 3)
     width = min(count, allowed.shape[1])  # C
-    if width == 1:
-        best, token = allowed.max(-1, keepdim=True)  # (N, 1)
-    else:
-        best, token = allowed.topk(width, sorted=False)  # (N, C)
+    best, token = largest(allowed, width)  # (N, C)
     live = beams.log_probability.masked_fill(beams.done[:, None], IMPOSSIBLE)  # (A, K)
-    values = live[..., None] + (best.float() - total).view(*live.shape, width)  # (A, K, C)
+    values = live[..., None] + best.view(*live.shape, width)  # (A, K, C)
     values, flat = values.flatten(1).topk(min(count, live.shape[1] * width))  # (A, ≤ count)
     token = token.view(len(live), -1).gather(1, flat) + FIRST_ALLOWED  # (A, ≤ count)
     parent = flat // width  # (A, ≤ count)

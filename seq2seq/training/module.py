@@ -14,6 +14,7 @@ from torch import Tensor
 from seq2seq import checkpoint
 from seq2seq.data.batching import Batch
 from seq2seq.data.tokenizer import TokenizerPair
+from seq2seq.decoding.products import products
 from seq2seq.decoding.search import search
 from seq2seq.errors import UserError
 from seq2seq.evaluation.bleu import score
@@ -90,7 +91,7 @@ class TranslationModule(LightningModule):
         """Plain likelihood of the references, and greedy translations."""
         _, nll = self.loss(batch, 0.0)
         self._nll += torch.tensor([float(nll), float(batch.tokens)], dtype=torch.float64)
-        with torch.autocast(self.device.type, enabled=False):  # in fp32, as evaluation does
+        with products(self.model):  # in fp32, as evaluation does
             found = search(self.model, batch.source, batch.source_lengths, beam=1, alpha=0.0)
         self._decoded += zip(batch.rows.tolist(), [best[0].tokens for best in found], strict=True)
 

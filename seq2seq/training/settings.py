@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from seq2seq.decoding.products import FP32, check_precision
 from seq2seq.decoding.search import check_search
 from seq2seq.errors import UserError
 from seq2seq.training.schedules import check_schedule
@@ -59,6 +60,7 @@ def check_settings(settings: dict[str, Any]) -> None:
     check_schedule(settings["training"]["schedule"])
     decoding = settings["decoding"]
     check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], 1, decoding["coverage"])
+    check_precision(decoding.get("precision", FP32))  # a run from before there was a choice goes on
     options = settings["trainer"]
     duration(options["max_time"])
     if 0 in (options["max_epochs"], options["max_steps"]):

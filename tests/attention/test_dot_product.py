@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.attention.dot_product import fused, scaled_dot_product
+from seq2seq.attention.dot_product import fused, one_query, scaled_dot_product
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.errors import UserError
 
@@ -52,6 +52,18 @@ def test_the_fused_path_means_what_the_readable_one_means(kv_heads, scaled, bias
     context = fused(*inputs, mask, **options)
     assert (context[0, :, 3] == 0).all()
     same(context, scaled_dot_product(*inputs, mask, **options)[0], inputs + [bias] * biased)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("path", [fused, one_query])
+def test_a_single_query_takes_the_short_way_to_the_same(kv_heads, biased, path):
+    query, *rest = vectors(kv_heads)
+    inputs = [query[:, :, :1].detach().requires_grad_(), *rest]
+    bias = torch.randn(4, 1, 7, requires_grad=True) if biased else None
+    theirs = scaled_dot_product(*inputs, None, bias=bias)[0]
+    ours = fused(*inputs, None, bias=bias) if path is fused else one_query(*inputs, bias=bias)
+    same(ours, theirs, inputs + [bias] * biased)
 
 
 def test_the_fused_triangle_is_the_causal_mask():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seq2seq.decoding.scoring import score_references
-from seq2seq.decoding.search import LENGTH_EXTRA, LENGTH_FACTOR, Hypothesis, length_penalty, search
+from seq2seq.decoding.search import LENGTH_EXTRA, LENGTH_FACTOR, Hypothesis, largest, length_penalty, search
 from seq2seq.errors import UserError
 from seq2seq.symbols import BOS, EOS, PAD
 
@@ -193,11 +193,14 @@ def test_padding_unknown_and_begin_are_never_generated_but_keep_their_share_of_p
         (PAD, "nan", "not a number"),
         (5, "nan", "not a number"),
         (EOS, "inf", "not a number"),
-        (PAD, "inf", "probability 0"),
+        (PAD, "inf", "not a number"),
+        (PAD, "3e38", "probability 0"),
     ],
 )
 def test_logits_that_are_not_numbers_are_an_error_and_never_a_hang(beam, token, value, message):
     model = Toy()
+    if value == "3e38":
+        model.bias.fill_(-3e38)  # so far below that it is infinitely less likely
     model.bias[token] = float(value)
     with pytest.raises(UserError, match=message):
         search(model, *batch(3, 5), beam=beam)
@@ -245,3 +248,24 @@ def test_a_coverage_penalty_can_turn_the_choice():
     plain = search(model, source, lengths, beam=5, max_length=10)
     covering = search(model, source, lengths, beam=5, max_length=10, coverage=5.0)
     assert [best.tokens for (best,) in plain] != [best.tokens for (best,) in covering]
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("size", [7, 64, 700, 1000])
+def test_the_largest_of_a_row_are_those_of_topk(size, count):
+    torch.manual_seed(size)
+    rows = torch.randn(5, size)
+    rows[1] = torch.arange(size)  # all in the last blocks
+    rows[2, :] = 1.0  # ties
+    rows[3, 2:] = -math.inf
+    count = min(count, size)
+    values, columns = largest(rows, count)
+    assert torch.equal(values.sort()[0], rows.topk(count)[0].sort()[0])
+    assert torch.equal(rows.gather(1, columns), values)
+    assert all(len(set(row)) == count for row in columns.tolist())
+
+
+def test_a_number_that_is_none_is_not_overlooked():
+    rows = torch.zeros(2, 300)
+    rows[1, 250] = math.nan
+    assert largest(rows, 1)[0].isnan().flatten().tolist() == [False, True]
