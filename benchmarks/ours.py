@@ -35,9 +35,10 @@ class Ours(protocol.Contender):
     package = "seq2seq-attention"
     models = tuple(SETTINGS)
 
-    def __init__(self, name: str, vocabulary: int, threads: int) -> None:
+    def __init__(self, name: str, vocabulary: int, threads: int, settings: dict[str, Any] | None = None) -> None:
+        """settings: in place of those of the peers' sizes."""
         keep_freed_memory()
-        self.model = build_model(SETTINGS[name], vocabulary, vocabulary, shared=True)
+        self.model = build_model(settings or SETTINGS[name], vocabulary, vocabulary, shared=True)
 
     def loss(self, prepared: protocol.Batch) -> Tensor:
         """As ``TranslationModule.loss``."""

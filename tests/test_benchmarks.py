@@ -9,6 +9,7 @@ import numpy as np
 import ours
 import protocol
 import pytest
+import scaling
 import torch
 import workload
 from flops import training_flops
@@ -174,3 +175,29 @@ def test_the_command_compares_all_that_are_installed(task, tmp_path):
                 if task == "check" and "alone" in row:
                     assert row["together"] == pytest.approx(row["alone"], rel=1e-4)
                     assert row["last"] < row["first"] - 0.5
+
+
+def test_scaling_varies_one_thing_at_a_time():
+    assert scaling.settings_of("rnn", 2)["hidden"] == 2 * protocol.HIDDEN
+    assert scaling.settings_of("transformer", 0.5)["inner"] == protocol.INNER // 2
+    batch = scaling.random_batch(length=16, positions=200, vocabulary=50)
+    assert batch.source.shape == (12, 16)
+    assert batch.target.shape == (12, 17)
+    assert batch.tokens == 12 * 16
+    assert batch.pieces == 2 * 12 * 16
+    assert len(scaling.random_batch(length=300, positions=200, vocabulary=50).source) == 1
+
+
+def test_scaling_measures_tabulates_and_draws(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scaling, "POSITIONS", 64)
+    monkeypatch.setitem(scaling.AXES, "size", (0.125, 0.25))
+    monkeypatch.setitem(scaling.AXES, "length", (4, 8))
+    picture = tmp_path / "curve.png"
+    arguments = ["size", "length", "--models", "rnn", "--repeats", "2", "--threads", "1", "--precision", "fp32"]
+    rows = scaling.run([*arguments, "--output", str(picture)])
+    places = [("size", 0.125), ("size", 0.25), ("length", 4), ("length", 8)]
+    assert [(row["axis"], row["value"]) for row in rows] == places
+    assert all(len(row["seconds"]) == 2 and row["pieces_per_second"] > 0 for row in rows)
+    assert f"| rnn | {rows[0]['pieces_per_second']:,.0f} |" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert len(json.loads(picture.with_suffix(".json").read_text("utf-8"))["rows"]) == 4
