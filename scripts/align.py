@@ -39,7 +39,7 @@ Settings (conf/align.yaml explains each):
   convention=generated|shifted|both   row t of the weights is of the word that step t generates, or of the one that it
                        reads; both: scores for both, links by the first
   layer=mean head=mean which weights: a number from 0, or mean; head also max
-  extraction=argmax|threshold   one source word for each target word, or each with threshold=0.2 of its weight
+  extraction=argmax|threshold   one source word for each target word, or each with threshold=0.25 of its weight
   eflomal=true         score eflomal beside, where it is installed (pip install eflomal)
   device=auto          auto, cpu, cuda:1
 """

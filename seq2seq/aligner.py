@@ -46,7 +46,7 @@ def align(
     layer: int | str = "mean",
     head: int | str = "mean",
     method: str = "argmax",
-    threshold: float = 0.2,
+    threshold: float = 0.25,
 ) -> list[Links] | None:
     """Links of each pair, between the words of its normalised lines; None for a model without attention.
 
@@ -67,7 +67,7 @@ def align_by_each(
     layer: int | str = "mean",
     head: int | str = "mean",
     method: str = "argmax",
-    threshold: float = 0.2,
+    threshold: float = 0.25,
 ) -> dict[str, list[Links]] | None:
     """``align`` by several conventions, from one pass over the pairs."""
     check_extraction(method, threshold)

@@ -71,7 +71,7 @@ def agreement(first: Sequence[Links], second: Sequence[Links]) -> float:
     return 2 * both / links if links else 1.0
 
 
-def links_from_weights(weights: np.ndarray, method: str = "argmax", threshold: float = 0.2) -> Links:
+def links_from_weights(weights: np.ndarray, method: str = "argmax", threshold: float = 0.25) -> Links:
     """Links of one pair from its weights (T_w, S_w), one row a target word.
 
     argmax: each target word is linked to the source word that it gives the most to, the first of equals.
