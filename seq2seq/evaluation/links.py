@@ -169,7 +169,7 @@ def read_pharaoh(
     of lines.
     """
     if base not in (None, 0, 1):
-        raise UserError(f"base={base}: words are counted from 0 or from 1")
+        raise UserError(f"words of gold are counted from 0 or from 1, not from {base}")
     rows = [_parse(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
     if len(rows) != len(lengths):
         raise UserError(f"{name} has {len(rows)} lines for {len(lengths)} sentence pairs: line k must belong to pair k")

@@ -183,7 +183,7 @@ class TestPharaoh:
             (["0-0", "1p2"], None, "g, line 2: 1p2 names a word that is not there: the pair has 2 source and 2 target"),
             (["0-0", "1p2"], 1, "g, line 1: 0-0 names a word that is not there"),
             (["0-0"], None, "g has 1 lines for 2 sentence pairs"),
-            (["", ""], 2, "base=2: words are counted from 0 or from 1"),
+            (["", ""], 2, "words of gold are counted from 0 or from 1, not from 2"),
         ],
     )
     def test_a_bad_line_is_named(self, lines, base, message):
