@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from datasets import Dataset
+
 from seq2seq.assess import corpus_from
 from seq2seq.data.readers import read_lines
 from seq2seq.data.text import normalise
@@ -10,8 +12,8 @@ from seq2seq.errors import UserError
 _FILES = ("dir", "train", "dev", "test")
 
 
-def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Sources and references of a split. data: the run's settings of its corpus.
+def open_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> Dataset:
+    """A split with its columns ``source`` and ``target``. data: the run's settings of its corpus.
 
     moved: settings of the same names that say where the corpus lies now; None says nothing. One of the keys that
     name files takes the place of all of them. Raises UserError for a split or setting that the corpus does not have.
@@ -25,7 +27,13 @@ def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple
     corpus = corpus_from(data | moved)
     if split not in corpus:
         raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
-    return list(corpus[split]["source"]), list(corpus[split]["target"])
+    return corpus[split]
+
+
+def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Sources and references of a split; see ``open_split``."""
+    opened = open_split(data, split, moved)
+    return list(opened["source"]), list(opened["target"])
 
 
 def read_files(**files: str | None) -> dict[str, list[str]]:
