@@ -3,10 +3,12 @@
 Legend: T target tokens, S source tokens.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -14,17 +16,22 @@ from matplotlib.image import AxesImage
 from seq2seq.evaluation.length import Bucket
 
 # Okabe and Ito's palette (told apart with colour-blind eyes), in an order that keeps neighbours unlike.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 CELL = 0.24  # inches a token: room for a label of 9 points
 LABEL = 24  # letters of a token that are shown
 DPI = 100
 
 
-def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "95 % bootstrap interval") -> Figure:
-    """BLEU against source length, one curve for each name, with its intervals and sentence counts.
+def bleu_vs_length_figure(
+    curves: Mapping[str, Sequence[Bucket]],
+    bars: str = "95 % bootstrap interval",
+    axis: str = "source length (words)",
+    note: str = "",
+) -> Figure:
+    """BLEU against length, one curve for each name, with its intervals and sentence counts.
 
-    bars: what the buckets' intervals are, for the legend.
+    bars: what the buckets' intervals are, for the legend. axis: whose length it is. note: a line below the axis.
     Buckets stand side by side at equal distances; a curve without a bucket has a gap there.
     Where curves were measured on different sentences the label shows each count.
     """
@@ -59,7 +66,7 @@ def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "9
     axes.set_xlim(-0.5, max(len(ranges) - 0.5, 0.5))
     highest = max((bucket.interval_high for buckets in curves.values() for bucket in buckets), default=0.0)
     axes.set_ylim(0.0, max(1.08 * highest, 1.0))
-    axes.set_xlabel("source length (words)")
+    axes.set_xlabel(f"{axis}\n{note}" if note else axis)
     axes.set_ylabel("BLEU")
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
@@ -123,6 +130,14 @@ def draw_weights(axes: Axes, weights: np.ndarray, columns: Sequence[str], rows: 
 def _short(token: str) -> str:
     """A web address must not take the whole page."""
     return token if len(token) <= LABEL else token[: LABEL - 1] + "…"
+
+
+def figure_to_svg(figure: Figure) -> str:
+    """A figure as SVG text, the same for the same figure; letters are shapes, so that no font is needed."""
+    stream = io.StringIO()
+    with rc_context({"svg.hashsalt": "seq2seq", "svg.fonttype": "path"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
 
 
 def figure_to_png(figure: Figure, path: str | Path) -> None:
