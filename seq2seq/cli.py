@@ -120,11 +120,6 @@ def composed(name: str, arguments: Sequence[str]) -> dict[str, Any]:
         raise UserError(_first_sentence(error)) from error
 
 
-def flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings by dotted names, without the groups themselves."""
-    return {key: value for key, value in _flat(settings).items() if not isinstance(value, dict)}
-
-
 def _check_settings(name: str, settings: list[str]) -> None:
     """Each key and each value against what the chosen files of ``conf/`` have, for every job of a multirun."""
     from hydra import compose, initialize_config_dir

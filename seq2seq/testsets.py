@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from datasets import DatasetDict
+
 from seq2seq.assess import corpus_from
 from seq2seq.data.readers import read_lines
 from seq2seq.data.text import normalise
@@ -11,10 +13,21 @@ _FILES = ("dir", "train", "dev", "test")
 
 
 def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Sources and references of a split. data: the run's settings of its corpus.
+    """Sources and references of a split. data, moved: as ``read_corpus`` takes them.
+
+    Raises UserError for a split or setting that the corpus does not have.
+    """
+    corpus = read_corpus(data, moved)
+    if split not in corpus:
+        raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
+    return list(corpus[split]["source"]), list(corpus[split]["target"])
+
+
+def read_corpus(data: dict[str, Any], moved: dict[str, Any]) -> DatasetDict:
+    """All splits. data: the run's settings of its corpus.
 
     moved: settings of the same names that say where the corpus lies now; None says nothing. One of the keys that
-    name files takes the place of all of them. Raises UserError for a split or setting that the corpus does not have.
+    name files takes the place of all of them. Raises UserError for a setting that the corpus does not have.
     """
     moved = {key: value for key, value in moved.items() if value is not None}
     for key in moved:
@@ -22,10 +35,7 @@ def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple
             raise UserError(f"data.{key}: the run's corpus is data={data['name']}, which has no such setting")
     if set(_FILES) & set(moved):
         data = {key: None if key in _FILES else value for key, value in data.items()}
-    corpus = corpus_from(data | moved)
-    if split not in corpus:
-        raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
-    return list(corpus[split]["source"]), list(corpus[split]["target"])
+    return corpus_from(data | moved)
 
 
 def read_files(**files: str | None) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Any
 import yaml
 
 from seq2seq.errors import Interrupted, UserError
+from seq2seq.models import MODELS
+from seq2seq.training.settings import check_settings
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +25,13 @@ FREE = {
     *("resume", "run_dir", "trainer.save_steps", "trainer.save_minutes", "trainer.log_every"),
     *("data.workers", "data.cache_dir"),
 }
+PLACES = {f"data.{key}" for key in ("dir", "train", "dev", "test", "base")}
 _POLL = 0.2  # seconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
-    """One training. settings: all of them, by dotted names. arguments: those to type behind ``train.py``."""
+    """One training. settings: the keys of conf/train.yaml. arguments: what to type behind ``train.py`` for them."""
 
     folder: Path
     settings: dict[str, Any]
@@ -47,17 +50,53 @@ class Job:
         file = self.folder / "config.yaml"
         if not file.exists():
             return False
-        stored = flat(yaml.safe_load(file.read_text("utf-8")))
+        stored, now = flat(yaml.safe_load(file.read_text("utf-8"))), flat(self.settings)
         # The recipe only feeds other settings: these say it better, and come second.
-        keys = sorted(set(stored) | set(self.settings), key=lambda key: key.startswith("recipe."))
+        keys = sorted(stored | now, key=lambda key: key.startswith("recipe."))
         for key in keys:
-            there, wanted = (one.get(key, "no such setting") for one in (stored, self.settings))
+            there, wanted = (one.get(key, "no such setting") for one in (stored, now))
             if key not in FREE and there != wanted:
                 raise UserError(
                     f"{self.folder} was trained with {key}={_shown(there)}, and {_shown(wanted)} is asked for now: "
                     "leave that out, or name another run_dir"
                 )
         return (self.folder / "metrics.json").exists()
+
+
+def jobs_of(options: dict[str, Any], typed: Sequence[str], compose: Callable[[list[str]], dict[str, Any]]) -> list[Job]:
+    """A training of each model with each seed. options: the keys of conf/compare.yaml.
+
+    typed: settings of training for all. compose: from such words to all settings of one training.
+    Raises UserError for what cannot be set for all at once, and for what ``compose`` does.
+    """
+    for word in typed:
+        key = word.partition("=")[0]
+        instead = {"model": "models=[…]", "seed": "seeds=[…]", "resume": "the same command, which resumes"}
+        if key in {*instead, "init_from", "model.name"}:
+            raise UserError(f"{word}: is not for all trainings; use {instead.get(key, 'train.py, and then runs=[…]')}")
+    models, seeds = options["models"] or list(MODELS), options["seeds"]
+    for name, values in (("models", models), ("seeds", seeds)):
+        if not values or len(set(values)) < len(values):
+            raise UserError(f"{name}={values}: give each once, and at least one")
+    jobs = []
+    for model in models:
+        settings = compose([*typed, f"model={model}"])
+        check_settings(settings)
+        parent = Path(options["run_dir"] or Path("runs") / settings["data"]["name"] / "compare").expanduser()
+        for seed in seeds:
+            folder = parent / f"{model}-{seed}"
+            arguments = [*typed, f"model={model}", f"seed={seed}", f"run_dir={folder}", "resume=true"]
+            jobs.append(Job(folder, settings | {"seed": seed}, arguments))
+    return jobs
+
+
+def moved_of(typed: Sequence[str]) -> dict[str, str]:
+    """Where the corpus of finished runs lies now. Raises UserError for other settings of training."""
+    words = [word.partition("=") for word in typed]
+    for key, _, value in words:
+        if key not in PLACES:
+            raise UserError(f"{key}={value}: runs= are trained already; only {', '.join(sorted(PLACES))} may be given")
+    return {key.removeprefix("data."): value for key, _, value in words}
 
 
 def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -86,7 +125,9 @@ def train_missing(jobs: Sequence[Job], side_by_side: int | str, script: Path) ->
         return
     cores = _cores()
     count = _at_once(side_by_side, cores, missing)
-    log.info("%d to train, %d side by side; look on: tensorboard --logdir %s", len(missing), count, jobs[0].folder.parent)
+    log.info(
+        "%d to train, %d side by side; look on: tensorboard --logdir %s", len(missing), count, jobs[0].folder.parent
+    )
     environment = os.environ | {"OMP_NUM_THREADS": str(max(1, cores // count))}
     failed = _run(missing, count, script, environment)
     if failed:
@@ -102,7 +143,7 @@ def _cores() -> int:
 def _at_once(side_by_side: int | str, cores: int, missing: Sequence[Job]) -> int:
     if side_by_side == "auto":
         # What one process takes of a GPU is not known; a core is what one small training keeps busy.
-        most = cores if all(_on_cpu(job.settings["trainer.accelerator"]) for job in missing) else 1
+        most = cores if all(_on_cpu(job.settings["trainer"]["accelerator"]) for job in missing) else 1
     elif type(side_by_side) is int and side_by_side >= 1:
         most = side_by_side
     else:

@@ -85,6 +85,34 @@ def _range_label(span: tuple[int, int | None], curves: Mapping[str, Sequence[Buc
     return f"{found[0].label.replace('-', '–')}\nn = {' / '.join(map(str, counts))}"
 
 
+def joined_figure(
+    curves: Mapping[str, Sequence[tuple[int, float, float, float, float]]], sizes: Mapping[int, str], bars: str
+) -> Figure:
+    """BLEU of sentences that were joined before they were translated (full lines), and of the same apart (dashed).
+
+    curves: of each name points of (how many were joined, BLEU, its interval's ends, BLEU apart).
+    sizes: what to say below each number. bars: what the intervals are, for the legend.
+    """
+    figure = Figure(figsize=(6.4, 4.4), dpi=DPI, layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, points) in enumerate(curves.items()):
+        together, bleu, low, high, apart = np.array(points, dtype=np.float64).reshape(-1, 5).T
+        place = together + 0.04 * (number - (len(curves) - 1) / 2)
+        look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+        bar = (np.maximum(bleu - low, 0.0), np.maximum(high - bleu, 0.0))
+        axes.errorbar(place, bleu, yerr=bar, label=name, linewidth=1.8, elinewidth=1.2, capsize=3, **look)
+        axes.plot(place, apart, linestyle="--", linewidth=1.0, markersize=4, fillstyle="none", **look)
+    axes.set_xticks(list(sizes), [f"{number}\n{text}" for number, text in sizes.items()])
+    axes.set_xlabel("sentences joined")
+    axes.set_ylabel("BLEU")
+    axes.set_ylim(bottom=0.0)
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    title = f"full: as one, bars: {bars}\ndashed: apart"
+    axes.legend(frameon=False, title=title, title_fontsize="small", alignment="left")
+    return figure
+
+
 def alignment_figure(
     weights: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str], title: str
 ) -> Figure:

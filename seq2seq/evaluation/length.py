@@ -93,7 +93,7 @@ def buckets_of(
         inside = statistics[(lengths >= low) & (True if end is None else lengths < end)]  # (M, 2 + 2·ORDER)
         if len(inside):
             bleu = bleu_of(inside)
-            interval = _bootstrap_interval(inside, bootstrap, seed) if bootstrap else (bleu, bleu)
+            interval = bootstrap_interval(inside, bootstrap, seed) if bootstrap else (bleu, bleu)
             buckets.append(Bucket(low, None if end is None else end - 1, len(inside), bleu, *interval))
     return buckets
 
@@ -151,19 +151,27 @@ def sentence_statistics(hypotheses: Sequence[str], references: Sequence[str]) ->
 
 def bleu_of(statistics: np.ndarray) -> float:
     """BLEU of some sentences from their (M, 2 + 2·ORDER) counts."""
-    total = statistics.sum(0).tolist()
+    return _bleu(statistics.sum(0).tolist(), bool(statistics[:, 1].max() < ORDER))
+
+
+def sentence_bleu(statistics: np.ndarray) -> list[float]:
+    """sacreBLEU's sentence score of each of M sentences, from their (M, 2 + 2·ORDER) counts."""
+    return [_bleu(row, effective_order=True) for row in statistics.tolist()]
+
+
+def _bleu(total: list[int], effective_order: bool) -> float:
     return BLEU.compute_bleu(
         correct=total[2 : 2 + ORDER],
         total=total[2 + ORDER :],
         sys_len=total[0],
         ref_len=total[1],
         smooth_method="exp",  # sacreBLEU's default, as in `score`
-        effective_order=bool(statistics[:, 1].max() < ORDER),
+        effective_order=effective_order,
         max_ngram_order=ORDER,
     ).score
 
 
-def _bootstrap_interval(statistics: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:
+def bootstrap_interval(statistics: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:
     """Percentile interval (2.5 % to 97.5 %), Koehn 2004; draws and ranks are those of sacreBLEU's own interval."""
     generator = np.random.default_rng(seed)
     count = len(statistics)

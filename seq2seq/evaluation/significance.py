@@ -20,7 +20,9 @@ from seq2seq.evaluation.bleu import check_parallel, nfc
 from seq2seq.evaluation.length import sentence_statistics
 
 BOOTSTRAP, RANDOMISATION = 1000, 10000  # trials, sacreBLEU's defaults
-CELLS = 2e7  # sentences x trials: randomisation holds a few such tables in memory, so a large test set gets fewer trials
+CELLS = (
+    2e7  # sentences x trials: randomisation holds a few such tables in memory, so a large test set gets fewer trials
+)
 
 
 @dataclass(frozen=True)
