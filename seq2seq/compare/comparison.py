@@ -158,12 +158,13 @@ def _stress_figure(result: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Fi
         return None
     sets = result["stress"]["sets"]
     curves = {
-        row["name"]: [
+        row["name"]: [(1, *[row["bleu"]["mean"]] * 4)]  # the whole test, whose intervals stand by length
+        + [
             (int(together), one["whole"]["mean"], *one["interval"], one["apart"]["mean"])
             for together, one in row["stress"].items()
         ]
         for row in rows
     }
-    sizes = {int(together): f"{one['mean_words']:.0f} words" for together, one in sets.items()}
+    sizes = {1: "the test"} | {int(together): f"{one['mean_words']:.0f} words" for together, one in sets.items()}
     over_seeds = all(len(row["seeds"]) > 1 for row in rows)
     return joined_figure(curves, sizes, "lowest to highest seed" if over_seeds else "95 % bootstrap, or seeds")

@@ -13,6 +13,7 @@ from seq2seq.compare.testset import TestSet
 from seq2seq.evaluation.length import sentence_bleu
 from seq2seq.translator import draw_attention
 
+DRAWN_DPI = 130  # sharp also where it is enlarged
 DRAWN = (6, 20)  # words of the shortest and the longest sentence drawn: more do not fit a page
 
 
@@ -37,7 +38,7 @@ def heatmap(run: Run, name: str, source: str, reference: str, layer: int | str, 
         if one.weights is None:
             return None
         stream = io.BytesIO()
-        draw_attention(one, name, layer, head).savefig(stream, format="png", metadata={"Software": None})
+        draw_attention(one, name, layer, head).savefig(stream, format="png", dpi=DRAWN_DPI, metadata={"Software": None})
         return base64.b64encode(stream.getvalue()).decode("ascii")
 
     return run.stored("heatmap", [digest([source, reference]), name, layer, head], make)

@@ -53,9 +53,10 @@ def rules(result: dict[str, Any]) -> list[str]:
         who = "the median run (by BLEU) of each system" if any(len(row["runs"]) > 1 for row in rows) else "the outputs"
         lines.append(
             f"p: of BLEU against {result['baseline']}, two-sided, by sacreBLEU's paired bootstrap "
-            f"({tested['trials'][0]:,} resamples) and paired approximate randomisation ({tested['trials'][1]:,} trials), on {who}; "
-            "below 0.05 with a star; not corrected for the number of comparisons. They tell of other sentences of "
-            "the kind, not of other seeds."
+            f"({tested['trials'][0]:,} resamples) and paired approximate randomisation "
+            f"({tested['trials'][1]:,} trials), on {who}; "
+            "below 0.05 with a star; not corrected for the number of comparisons. They say whether the difference "
+            "would hold on other sentences of this kind, not whether it would with other seeds."
         )
         if any(row["paired"] and row["paired"]["pairs"] > 1 for row in rows):
             pairs = ", ".join(
@@ -79,13 +80,13 @@ def _stress_lines(result: dict[str, Any]) -> list[str]:
     sets, longest = result["stress"]["sets"], result["stress"]["longest_in_training"]
     if not sets or not any(row["stress"] for row in result["systems"]):
         return []
-    sizes = "; ".join(
-        f"{together} joined: {one['groups']} groups of {one['mean_words']:.0f} words on average, at most "
-        f"{one['most_words']}"
+    lines = [
+        f"{together} joined: {one['groups']} groups, {one['mean_words']:.0f} words on average and at most "
+        f"{one['most_words']}" + ("" if longest is None else f"; {one['longer']} are longer than all of training")
         for together, one in sets.items()
-    )
-    known = "" if longest is None else f" The longest source in training had {longest} words."
-    return [f"Stress test: {sizes}.{known}"]
+    ]
+    known = [] if longest is None else [f"The longest source in training had {longest} words, and was one sentence."]
+    return [f"Stress test, {line}." for line in lines] + known
 
 
 def html(comparison: Comparison, commands: Sequence[str]) -> str:
@@ -129,7 +130,7 @@ def _cut_note(comparison: Comparison) -> list[str]:
 
 def _length_table(result: dict[str, Any]) -> str:
     buckets = result["systems"][0]["bleu_by_length"]
-    headings = ["BLEU", *(f"{_range(bucket)} (n = {bucket['sentences']})" for bucket in buckets)]
+    headings = ["BLEU", *(f"{_range(bucket)}, n\u00a0=\u00a0{bucket['sentences']}" for bucket in buckets)]
     rows = [[row["name"], *(f"{one['bleu']:.1f}" for one in row["bleu_by_length"])] for row in result["systems"]]
     note = ""
     if result["length"]["pooled"]:
@@ -152,10 +153,10 @@ def _stress_part(comparison: Comparison) -> list[str]:
     for row in result["systems"]:
         scores = (row["stress"] or {}).values()
         each = [f"{one['whole']['mean']:.1f} / {one['apart']['mean']:.1f}" for one in scores]
-        rows.append([row["name"], *(each or [NONE] * len(result["stress"]["sets"]))])
-    headings = ["BLEU as one / apart", *(f"{together} joined" for together in result["stress"]["sets"])]
+        rows.append([row["name"], f"{row['bleu']['mean']:.1f}", *(each or [NONE] * len(result["stress"]["sets"]))])
+    headings = ["BLEU as one / apart", "the test", *(f"{together} joined" for together in result["stress"]["sets"])]
     return [
-        page.heading("Longer than anything in training: sentences joined"),
+        page.heading("Longer than in training: sentences joined"),
         page.paragraph(
             "Consecutive sentences of the test set are joined and translated as one; beside it the same sentences "
             "translated apart and joined afterwards. What lies between the two is the cost of length alone."
@@ -175,19 +176,18 @@ def _pictures_part(comparison: Comparison) -> list[str]:
     parts = [
         page.heading("Where they look"),
         page.paragraph(
-            "The attention while the reference is read, word by word, as each model is forced through the same "
-            "translation. A row is the step that generates its word; titles say which layer and head."
+            "The attention while each model is made to write the same translation, the reference, word by word. "
+            "A row is the step that generates its word; titles say which layer and head."
         ),
     ]
     for one in comparison.pictures:
-        shown = []
+        shown, without = [], []
         for name, png in one["pictures"]:
             if png is None:
-                text = f"{name}: this model has no attention; its decoder sees the sentence through one vector."
-                shown.append(page.paragraph(text, "none"))
+                without.append(page.paragraph(f"{name} has no attention: there is nothing to draw.", "none"))
             else:
                 shown.append(page.figure(f"data:image/png;base64,{png}", f"Attention of {name} over “{one['source']}”"))
-        parts += [page.heading(f"Sentence {one['sentence']}: {one['source']}", 3), page.row(shown)]
+        parts += [page.heading(f"Sentence {one['sentence']}: {one['source']}", 3), *without, page.row(shown)]
     return parts
 
 

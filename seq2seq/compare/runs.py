@@ -87,7 +87,7 @@ class Run:
         try:
             return Translator.from_checkpoint(self.path, self.device)
         except UserError as error:
-            raise UserError(f"{error} (align=false stress=0 compares test sets without checkpoints)") from error
+            raise UserError(f"{error} (align=false stress=0 compares without it)") from error
 
     def stored(self, kind: str, depends: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` gives for this checkpoint; see ``Store.get``."""
@@ -122,7 +122,7 @@ class Run:
         try:
             return self.stored("tokenizer", None, make)
         except UserError as error:
-            log.warning("%s", error)
+            log.warning("%s", error.__cause__ or error)
             return ""
 
 

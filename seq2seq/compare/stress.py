@@ -39,10 +39,15 @@ def stress_sets(test: TestSet, most: int, smallest: int) -> dict[int, list[list[
     return {together: groups for together, groups in found.items() if len(groups) >= max(smallest, 1)}
 
 
-def stress_words(test: TestSet, groups: Sequence[Sequence[int]]) -> dict[str, float]:
-    """Words of the joined sources: their mean, and the most."""
+def stress_words(test: TestSet, groups: Sequence[Sequence[int]]) -> dict[str, float | None]:
+    """How many groups, the mean and the most words of their sources, and how many are longer than all of training."""
     lengths = word_counts(joined(test.sources, groups))
-    return {"groups": len(groups), "mean_words": float(lengths.mean()), "most_words": int(lengths.max())}
+    return {
+        "groups": len(groups),
+        "mean_words": float(lengths.mean()),
+        "most_words": int(lengths.max()),
+        "longer": None if test.longest is None else int((lengths > test.longest).sum()),
+    }
 
 
 def stress(runs: Sequence[Scored], test: TestSet, groups: Sequence[Sequence[int]]) -> dict[str, Any]:

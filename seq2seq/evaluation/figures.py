@@ -93,7 +93,7 @@ def joined_figure(
     curves: of each name points of (how many were joined, BLEU, its interval's ends, BLEU apart).
     sizes: what to say below each number. bars: what the intervals are, for the legend.
     """
-    figure = Figure(figsize=(6.4, 4.4), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(8.6, 4.4), dpi=DPI, layout="constrained")
     axes = figure.add_subplot()
     for number, (name, points) in enumerate(curves.items()):
         together, bleu, low, high, apart = np.array(points, dtype=np.float64).reshape(-1, 5).T
@@ -108,8 +108,9 @@ def joined_figure(
     axes.set_ylim(bottom=0.0)
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    title = f"full: as one, bars: {bars}\ndashed: apart"
-    axes.legend(frameon=False, title=title, title_fontsize="small", alignment="left")
+    title = f"full: as one\nbars: {bars}\ndashed: apart"
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # lines go everywhere
+    axes.legend(frameon=False, title=title, title_fontsize="small", alignment="left", **place)
     return figure
 
 

@@ -20,11 +20,11 @@ th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-bo
 thead th { vertical-align: bottom; white-space: normal; }
 th:first-child { text-align: left; position: sticky; left: 0; background: Canvas; white-space: nowrap; }
 .text td { white-space: normal; text-align: left; overflow-wrap: anywhere; }
-.row { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
+.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: 1rem 0; } figcaption { font-size: .9rem; max-width: 48rem; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: .3rem; }
-.row figure { margin: 0; flex: 0 1 auto; max-width: 100%; }
-.none { border: 1px dashed #888; border-radius: .3rem; padding: 1rem; }
+.row figure { margin: 0; }
+.none { border: 1px dashed #888; border-radius: .3rem; padding: .3rem .8rem; }
 .warn { border-left: .3rem solid #d55e00; padding-left: .8rem; }
 pre { overflow-x: auto; font-size: .85rem; border: 1px solid #8885; border-radius: .3rem; padding: .6rem; }
 dt { font-weight: 600; margin-top: .4rem; } dd { margin: 0 0 0 1rem; }
@@ -90,7 +90,7 @@ def figure(address: str, alternative: str, caption: str = "") -> str:
 
 
 def row(parts: Sequence[str]) -> str:
-    """Things side by side, where there is room."""
+    """Figures side by side, where there is room."""
     return f'<div class="row">{"".join(parts)}</div>'
 
 
