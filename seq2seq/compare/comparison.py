@@ -166,5 +166,6 @@ def _stress_figure(result: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Fi
         for row in rows
     }
     sizes = {1: "the test"} | {int(together): f"{one['mean_words']:.0f} words" for together, one in sets.items()}
-    over_seeds = all(len(row["seeds"]) > 1 for row in rows)
-    return joined_figure(curves, sizes, "lowest to highest seed" if over_seeds else "95 % bootstrap, or seeds")
+    several = [len(row["seeds"]) > 1 for row in rows]
+    bars = "lowest to highest seed" if any(several) else "95 % bootstrap interval"
+    return joined_figure(curves, sizes, bars if all(several) == any(several) else f"{bars}; one seed: 95 % bootstrap")

@@ -32,7 +32,7 @@ def check_fairness(systems: Sequence[System]) -> dict[str, Any]:
         for system, found in facts.items():
             groups[found.get(name, "no such setting")].append(system)
         if len(groups) == 1:
-            if "." not in name and name != "init_from" or name == "data.batch_tokens":
+            if ("." not in name and name != "init_from") or name == "data.batch_tokens":
                 equal[name] = next(iter(groups))
         else:
             different.append(f"not equal: {name}: {'; '.join(f'{_named(who)} {what}' for what, who in groups.items())}")
@@ -68,7 +68,7 @@ def _facts_of(run: Run) -> dict[str, str]:
         "text (fingerprint of all splits)": metrics["data"]["fingerprint"],
         "tokenizer (fingerprint of its bytes)": run.tokenizer() or "not known",
         "data.batch_tokens": str(settings["data"]["batch_tokens"]),
-        "selection": f"highest validation BLEU, looked at every {every:g} {'batches' if whole else 'epochs'}",
+        "selection": f"highest validation BLEU, looked at every {every:g} {'batches' if whole else 'epoch(s)'}",
         "decoder": f"{label_decoding(settings['decoding'])}, fp32",
         "precision": metrics["train"]["precision"],
         "versions": ", ".join(f"{package} {version}" for package, version in metrics["versions"].items()),

@@ -85,7 +85,7 @@ def _stress_lines(result: dict[str, Any]) -> list[str]:
         f"{one['most_words']}" + ("" if longest is None else f"; {one['longer']} are longer than all of training")
         for together, one in sets.items()
     ]
-    known = [] if longest is None else [f"The longest source in training had {longest} words, and was one sentence."]
+    known = [] if longest is None else [f"The longest source in training had {longest} words."]
     return [f"Stress test, {line}." for line in lines] + known
 
 

@@ -81,9 +81,9 @@ def jobs_of(options: dict[str, Any], typed: Sequence[str], compose: Callable[[li
     jobs = []
     for model in models:
         settings = compose([*typed, f"model={model}"])
-        check_settings(settings)
         parent = Path(options["run_dir"] or Path("runs") / settings["data"]["name"] / "compare").expanduser()
         for seed in seeds:
+            check_settings(settings | {"seed": seed})
             folder = parent / f"{model}-{seed}"
             arguments = [*typed, f"model={model}", f"seed={seed}", f"run_dir={folder}", "resume=true"]
             jobs.append(Job(folder, settings | {"seed": seed}, arguments))
