@@ -4,7 +4,8 @@
 - paired approximate randomisation (Riezler and Maxwell 2005): the two outputs of a sentence are swapped by chance.
 
 sacreBLEU's p-value is (c + 1) / (n + 1) for c of n trials with a difference *larger* than the one measured. Two systems
-that say the same have no trial with a larger one, and would be called different with p = 1 / (n + 1). They have p = 1.
+that say the same (or both nothing right) have no trial with a larger one, and would be called different with
+p = 1 / (n + 1). Here p is 1 where there is no difference in the score.
 """
 
 import logging
@@ -30,7 +31,7 @@ class Paired:
     """A system beside a baseline on the same sentences.
 
     bleu, baseline: their BLEU. bootstrap, randomisation: p-values of the two tests, two-sided.
-    trials: of the two tests. identical: they match the references in every sentence alike, and p is 1.
+    trials: of the two tests. identical: they match the references in every sentence alike.
     """
 
     bleu: float
@@ -57,9 +58,10 @@ def paired_tests(
     system, other, stream = nfc(hypotheses), nfc(baseline), [nfc(references)]
     trials = trials or (BOOTSTRAP, int(np.clip(CELLS // len(references), BOOTSTRAP, RANDOMISATION)))
     logging.getLogger("sacrebleu").setLevel(logging.WARNING)
-    if np.array_equal(sentence_statistics(system, references), sentence_statistics(other, references)):
-        bleu = BLEU(force=True).corpus_score(system, stream).score
-        return Paired(bleu, bleu, 1.0, 1.0, trials, identical=True)
+    bleu = BLEU(force=True).corpus_score(system, stream).score
+    if bleu == BLEU(force=True).corpus_score(other, stream).score:
+        same = np.array_equal(sentence_statistics(system, references), sentence_statistics(other, references))
+        return Paired(bleu, bleu, 1.0, 1.0, trials, identical=same)
     results = {}
     for kind, count in zip(("bs", "ar"), trials, strict=True):
         systems = [("baseline", other), ("system", system)]

@@ -91,7 +91,9 @@ def test_another_setting_than_the_runs_is_one_line_that_names_it(tmp_path, scrip
     finish(one, SETTINGS | {"trainer": {"accelerator": "cpu", "max_epochs": 7}, "recipe": {"max_epochs": 7}})
     if not finished:
         (one.folder / "metrics.json").unlink()
-    with pytest.raises(UserError, match=r"rnn-1 was trained with trainer.max_epochs=7, and 2 is asked for now") as caught:
+    with pytest.raises(
+        UserError, match=r"rnn-1 was trained with trainer.max_epochs=7, and 2 is asked for now"
+    ) as caught:
         train_missing([one], 1, script)
     assert "\n" not in str(caught.value)
     assert not one.log_file.exists()
@@ -166,5 +168,5 @@ def test_what_cannot_hold_for_all_is_refused(options, typed, message):
 
 def test_of_finished_runs_only_the_place_of_the_corpus_can_be_said():
     assert moved_of(["data.dir=a=b"]) == {"dir": "a=b"}
-    with pytest.raises(UserError, match="trainer.max_epochs=3: runs= are trained already"):
+    with pytest.raises(UserError, match=r"trainer\.max_epochs=3: runs= are trained already"):
         moved_of(["trainer.max_epochs=3"])

@@ -170,7 +170,5 @@ def test_an_empty_bucket_is_pooled_too():
 
 def test_a_sentence_alone_has_sacrebleus_sentence_score():
     hypotheses, references = ["the cat sat", "a dog runs in rain"], ["the cat sat down", "a dog runs in the rain"]
-    expected = [
-        sacrebleu.sentence_bleu(one, [other]).score for one, other in zip(hypotheses, references, strict=True)
-    ]
+    expected = [sacrebleu.sentence_bleu(one, [other]).score for one, other in zip(hypotheses, references, strict=True)]
     assert sentence_bleu(sentence_statistics(hypotheses, references)) == pytest.approx(expected)

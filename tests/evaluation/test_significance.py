@@ -8,7 +8,7 @@ from sacrebleu.significance import PairedTest
 from seq2seq.errors import UserError
 from seq2seq.evaluation.significance import paired_tests
 
-WORDS = "the cat sees a dog in this old house and sings of rain at night with much joy".split()
+WORDS = ["the", "cat", "sees", "a", "dog", "in", "old", "house", "and", "sings", "of", "rain", "at", "night", "joy"]
 TRIALS = (200, 300)
 
 
@@ -35,6 +35,12 @@ def test_output_that_differs_only_where_no_score_sees_it_counts_as_the_same():
     references = sentences()
     system = worse(references, 0.2)
     assert paired_tests([f"{line} " for line in system], system, references, TRIALS).identical
+
+
+def test_two_systems_without_a_right_word_are_not_different():
+    references = sentences()
+    found = paired_tests(["xxx"] * 60, ["yyy yyy"] * 60, references, TRIALS)
+    assert (found.bleu, found.bootstrap, found.randomisation, found.identical) == (0.0, 1.0, 1.0, False)
 
 
 def test_two_clearly_different_systems_are_significantly_different():
