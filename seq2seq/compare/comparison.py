@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from seq2seq.compare.examples import differences, heatmaps
@@ -29,6 +30,10 @@ from seq2seq.compare.stress import stress, stress_sets, stress_words
 from seq2seq.compare.testset import TestSet
 from seq2seq.errors import UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure, joined_figure
+from seq2seq.evaluation.length import bucket_starts
+from seq2seq.models import MODELS
+from seq2seq.testsets import read_files
+from seq2seq.translator import find_device
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +63,15 @@ def check_options(options: dict[str, Any]) -> None:
             raise UserError(f"{key}={options[key]}: give a whole number from {least} on")
     if options["length"] not in ("source", "reference"):
         raise UserError(f"length={options['length']}: choose source or reference")
+    bucket_starts(np.ones(1), options["edges"], options["quantiles"])
+    find_device(options["device"])
+    read_files(**{key: options[key] for key in ("source", "reference") if options[key]})
+    if options["gold"] and not Path(options["gold"]).is_file():
+        raise UserError(f"gold={options['gold']}: there is no such file")
+    given = options["runs"] or options["hypotheses"]
+    names = options["models"] or ([] if given else list(MODELS))
+    if names and options["baseline"] not in (None, *names, *(Path(path).stem for path in options["hypotheses"] or ())):
+        raise UserError(f"baseline={options['baseline']}: is none of {', '.join(names)}")
 
 
 def compare_systems(systems: Sequence[System], test: TestSet, options: dict[str, Any], output: Path) -> Comparison:
@@ -83,6 +97,8 @@ def compare_systems(systems: Sequence[System], test: TestSet, options: dict[str,
             "stress": _stress(system, runs, test, groups),
         }
         rows.append(row)
+        for run in system.runs:
+            run.release()
     single = "95 % bootstrap interval" + (" of the median run" if any(len(one.runs) > 1 for one in systems) else "")
     bars = "lowest to highest seed" if over_seeds else single
     result = {

@@ -89,6 +89,10 @@ class Run:
         except UserError as error:
             raise UserError(f"{error} (align=false stress=0 compares without it)") from error
 
+    def release(self) -> None:
+        """Give the memory of the model back."""
+        self.__dict__.pop("translator", None)
+
     def stored(self, kind: str, depends: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` gives for this checkpoint; see ``Store.get``."""
         return self.store.get(kind, [self.fingerprint, depends], make)

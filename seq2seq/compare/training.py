@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 # What may differ between a run and what would be trained now, because it changes nothing in the result.
 FREE = {
-    *("resume", "run_dir", "trainer.save_steps", "trainer.save_minutes", "trainer.log_every"),
+    *("resume", "run_dir", "trainer.save_steps", "trainer.save_minutes"),
     *("data.workers", "data.cache_dir"),
 }
 PLACES = {f"data.{key}" for key in ("dir", "train", "dev", "test", "base")}
