@@ -125,7 +125,8 @@ def _cut_note(comparison: Comparison) -> list[str]:
     count = len(comparison.result["systems"])
     if count <= MOST_SHOWN:
         return []
-    return [page.paragraph(f"What is below shows the first {MOST_SHOWN} of {count} systems, the baseline among them.")]
+    text = f"Figures, heatmaps and sentences are of the first {MOST_SHOWN} of {count} systems, the baseline among them."
+    return [page.paragraph(text)]
 
 
 def _length_table(result: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 CELL = 0.24  # inches a token: room for a label of 9 points
 LABEL = 24  # letters of a token that are shown
 DPI = 100
+BESIDE = 4  # curves; the legend of more stands beside them
 
 
 def bleu_vs_length_figure(
@@ -41,7 +42,7 @@ def bleu_vs_length_figure(
     axes = figure.add_subplot()
     for number, (name, buckets) in enumerate(curves.items()):
         # A small sideways shift keeps the intervals of several models from hiding each other.
-        shift = 0.08 * (number - (len(curves) - 1) / 2)
+        shift = min(0.08, 0.4 / len(curves)) * (number - (len(curves) - 1) / 2)
         bleu = np.full(len(ranges), np.nan)
         below, above = np.zeros((2, len(ranges)))
         for bucket in buckets:
@@ -71,7 +72,9 @@ def bleu_vs_length_figure(
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     if curves:
-        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left")
+        # Many names hide lines.
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(curves) > BESIDE else {}
+        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left", **place)
     return figure
 
 
