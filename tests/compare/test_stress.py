@@ -47,6 +47,19 @@ def test_joined_sentences_are_scored_as_one_and_apart(tmp_path):
     assert found["interval"][0] <= found["whole"]["mean"] <= found["interval"][1] + 1e-9
 
 
+def test_joined_sentences_have_as_much_more_room(tmp_path, monkeypatch):
+    one, asked = run(tmp_path), []
+
+    def translate(lines, factor=1):
+        asked.append((len(lines), factor))
+        return lines, 1.0
+
+    monkeypatch.setattr(one, "translate", translate)
+    for groups in stress_sets(TEST, 100, 1).values():
+        stress([score_run(one, TEST)], TEST, groups)
+    assert asked == [(2, 2), (1, 3), (1, 4)]
+
+
 def test_the_interval_of_several_seeds_reaches_from_lowest_to_highest(tmp_path):
     runs = [run(tiny.write_run(tmp_path / name, name), name, seed) for seed, name in enumerate(("luong", "rnn"))]
     found = stress([score_run(one, TEST) for one in runs], TEST, [[0, 1], [2, 3]])

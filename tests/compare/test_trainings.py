@@ -105,7 +105,8 @@ def test_what_changes_no_result_may_differ(tmp_path):
     assert one.finished()
 
 
-def test_a_signal_lets_the_trainings_save_and_says_how_to_go_on(tmp_path, script):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_trainings_save_and_says_how_to_go_on(number, tmp_path, script):
     (tmp_path / "wait").touch()
     code = f"""
 import pathlib, sys
@@ -118,13 +119,16 @@ try:
 except Interrupted as stop:
     print(stop, stop.status)
 """
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=cli.CONF.parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=cli.CONF.parent, start_new_session=True
+    )
     while not all((tmp_path / name / "threads").exists() for name in ("a-1", "b-1")):
         time.sleep(0.05)
         assert process.poll() is None
-    os.kill(process.pid, signal.SIGTERM)
+    os.killpg(process.pid, number)  # as Ctrl-C does: all that the terminal started
     output, _ = process.communicate(timeout=60)
-    assert output == "stopped with 0 of 3 trainings done; the same command goes on with the others 143\n"
+    line = "stopped with 0 of 3 trainings done; the same command goes on with the others"
+    assert output == f"{line} {128 + number}\n"
     assert [(tmp_path / name / "saved").exists() for name in ("a-1", "b-1", "c-1")] == [True, True, False]
 
 
