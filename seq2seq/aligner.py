@@ -1,5 +1,12 @@
 """Word alignments of a trained model: its attention over given pairs, by teacher forcing, as links between words.
 
+Whose word is a row of the weights? Step t reads word t − 1 and predicts word t, so there are two answers:
+``generated``: row t is of the word that step t predicts. So Bahdanau et al. 2014 (arXiv 1409.0473), who look at the
+source before the step reads anything, and so the plots of most toolkits.
+``shifted``: row t + 1, of the step that reads word t, is of word t, which is known by then. So Luong et al. 2015
+(arXiv 1508.04025, footnote 14) for scores by content, and Chen et al. 2020 (arXiv 2004.14837) for a Transformer.
+Both can be had of every model. ``generated`` is the default because gold says so: docs/comparison.md has the figures.
+
 Legend: L layers, T target pieces + EOS, S source pieces + EOS, T_w target words, S_w source words.
 """
 
@@ -16,7 +23,6 @@ from seq2seq.data.text import normalise, words
 from seq2seq.errors import UserError
 from seq2seq.evaluation.alignment import merge_pieces
 from seq2seq.evaluation.links import Gold, Links, check_extraction, links_from_weights, read_pharaoh
-from seq2seq.models import family_of
 from seq2seq.models.interface import reduce_attention
 from seq2seq.translator import Faults, Translation, Translator, check_places
 
@@ -25,18 +31,7 @@ PAIRS_AT_ONCE = 64
 AREA_AT_ONCE = 2**20  # characters of source x target: bounds the memory that the weights of these pairs take
 
 
-def convention_of(translator: Translator) -> str:
-    """Whose word a row of the weights belongs to, by the model's family.
-
-    ``generated``: row t belongs to the word that step t generates. So in Bahdanau's wiring, which looks at the source
-    before the step reads the last word. ``shifted``: row t + 1, of the step that reads word t, belongs to word t. So in
-    Luong's (2015, arXiv 1508.04025, footnote 14) and the Transformer (Chen et al. 2020, arXiv 2004.14837, §3), where
-    the word just read shapes the query.
-    """
-    return GENERATED if family_of(translator.settings["model"]["name"]) == "bahdanau" else SHIFTED
-
-
-def has_attention(translator: Translator, layer: int | str = -1, head: int | str = "mean") -> bool:
+def has_attention(translator: Translator, layer: int | str = "mean", head: int | str = "mean") -> bool:
     """Whether there are weights to align by. Raises UserError for a layer or head that the model does not have."""
     check_places(translator, layer, head)
     return translator.force(["a"], ["a"])[0].weights is not None
@@ -48,14 +43,14 @@ def align(
     targets: Sequence[str],
     *,
     convention: str = GENERATED,
-    layer: int | str = -1,
+    layer: int | str = "mean",
     head: int | str = "mean",
     method: str = "argmax",
-    threshold: float = 0.2,
+    threshold: float = 0.25,
 ) -> list[Links] | None:
     """Links of each pair, between the words of its normalised lines; None for a model without attention.
 
-    convention: see ``convention_of``. layer, head: as ``reduce_attention`` takes them. method, threshold: as
+    convention: see above. layer, head: as ``reduce_attention`` takes them. method, threshold: as
     ``links_from_weights`` does. Raises UserError as ``word_weights`` does.
     """
     options = {"layer": layer, "head": head, "method": method, "threshold": threshold}
@@ -69,10 +64,10 @@ def align_by_each(
     targets: Sequence[str],
     conventions: Sequence[str] = CONVENTIONS,
     *,
-    layer: int | str = -1,
+    layer: int | str = "mean",
     head: int | str = "mean",
     method: str = "argmax",
-    threshold: float = 0.2,
+    threshold: float = 0.25,
 ) -> dict[str, list[Links]] | None:
     """``align`` by several conventions, from one pass over the pairs."""
     check_extraction(method, threshold)
@@ -91,7 +86,7 @@ def word_weights(
     targets: Sequence[str],
     *,
     convention: str = GENERATED,
-    layer: int | str = -1,
+    layer: int | str = "mean",
     head: int | str = "mean",
 ) -> Iterator[np.ndarray]:
     """The attention between the words of each pair, (T_w, S_w) float64, in turn; see ``to_words``.
@@ -152,7 +147,7 @@ def _check_words(one: Translation, size: tuple[int, int], number: int) -> None:
 
 
 def to_words(
-    one: Translation, size: tuple[int, int], convention: str, layer: int | str = -1, head: int | str = "mean"
+    one: Translation, size: tuple[int, int], convention: str, layer: int | str = "mean", head: int | str = "mean"
 ) -> np.ndarray:
     """A pair's weights between words, (T_w, S_w) float64, each row of sum 1.
 
@@ -177,15 +172,15 @@ def gold_alignments(
     sources: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     base: int | None = None,
-) -> list[Gold]:
+) -> list[Gold] | None:
     """Gold of each pair: from a split of the built-in corpus, or from a file in Pharaoh's format.
 
-    sources, targets: the pairs that a file is about. base: see ``read_pharaoh``. Raises UserError for a split without
-    the column ``alignment``, and for a file that cannot be read or does not fit the pairs.
+    sources, targets: the pairs that a file is about. base: see ``read_pharaoh``. None for a split of another corpus,
+    which has none. Raises UserError for a file that cannot be read or does not fit the pairs.
     """
     if isinstance(given, Dataset):
         if "alignment" not in given.column_names:
-            raise UserError("this corpus has no gold alignments")
+            return None
         sources, targets, lines, base, name = given["source"], given["target"], given["alignment"], 0, "the corpus"
     else:
         name = str(given)
@@ -193,8 +188,6 @@ def gold_alignments(
             lines = list(read_lines(name))
         except OSError as error:
             raise UserError(f"{name}: the gold alignments cannot be read ({error.strerror})") from error
-    lengths = [
-        (len(words(normalise(source))), len(words(normalise(target))))
-        for source, target in zip(sources, targets, strict=True)
-    ]
+    texts = zip(sources, targets, strict=True)
+    lengths = [(len(words(normalise(source))), len(words(normalise(target)))) for source, target in texts]
     return read_pharaoh(lines, lengths, base=base, name=name)

@@ -22,7 +22,7 @@ TYPED = tuple(sys.argv)  # before anything is quoted for Hydra
 CONF = Path(__file__).resolve().parents[1] / "conf"
 FREE_TEXT = {
     *("run_dir", "init_from", "checkpoint", "input", "output", "heatmap", "source", "reference", "hypothesis"),
-    "sentence",
+    *("sentence", "target", "gold", "reverse", "data.gold"),
     *("data.dir", "data.train", "data.dev", "data.test", "data.base", "data.cache_dir"),
 }
 # Lists of such texts.
@@ -31,7 +31,7 @@ FREE_LISTS = {"runs", "hypotheses"}
 LOOSE = {"trainer.devices", "trainer.max_time", "training.patience", "layer", "jobs"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
-    **{"quantiles": 4, "max_source": 128, "most": 100},
+    **{"quantiles": 4, "max_source": 128, "most": 100, "gold_base": 1},
     **{"models": ["rnn"], "runs": ["runs/a"], "hypotheses": ["other.vi"]},
     **{
         "decoding.beam": 5,

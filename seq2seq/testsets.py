@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from datasets import DatasetDict
+from datasets import Dataset, DatasetDict
 
 from seq2seq.assess import corpus_from
 from seq2seq.data.readers import read_lines
@@ -10,17 +10,6 @@ from seq2seq.data.text import normalise
 from seq2seq.errors import UserError
 
 _FILES = ("dir", "train", "dev", "test")
-
-
-def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Sources and references of a split. data, moved: as ``read_corpus`` takes them.
-
-    Raises UserError for a split or setting that the corpus does not have.
-    """
-    corpus = read_corpus(data, moved)
-    if split not in corpus:
-        raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
-    return list(corpus[split]["source"]), list(corpus[split]["target"])
 
 
 def read_corpus(data: dict[str, Any], moved: dict[str, Any]) -> DatasetDict:
@@ -36,6 +25,23 @@ def read_corpus(data: dict[str, Any], moved: dict[str, Any]) -> DatasetDict:
     if set(_FILES) & set(moved):
         data = {key: None if key in _FILES else value for key, value in data.items()}
     return corpus_from(data | moved)
+
+
+def open_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> Dataset:
+    """A split with its columns ``source`` and ``target``. data, moved: as ``read_corpus`` takes them.
+
+    Raises UserError for a split or setting that the corpus does not have.
+    """
+    corpus = read_corpus(data, moved)
+    if split not in corpus:
+        raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
+    return corpus[split]
+
+
+def read_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Sources and references of a split; see ``open_split``."""
+    opened = open_split(data, split, moved)
+    return list(opened["source"]), list(opened["target"])
 
 
 def read_files(**files: str | None) -> dict[str, list[str]]:

@@ -46,7 +46,8 @@ def under_way(tmp_path):
 
 
 def test_two_processes_make_one_run_with_the_gradient_of_one_process_that_accumulates(tmp_path):
-    same = ["model.dropout=0.0", "trainer.log_every=1"]
+    (tmp_path / "gold").write_text("0-0 1-1\n" * len(tiny.ENGLISH))
+    same = ["model.dropout=0.0", "trainer.log_every=1", cli.quote(f"data.gold={tmp_path / 'gold'}")]
     done = subprocess.run(
         command(tmp_path, *same), cwd=cli.CONF.parent, capture_output=True, text=True, timeout=300, check=False
     )
@@ -57,7 +58,7 @@ def test_two_processes_make_one_run_with_the_gradient_of_one_process_that_accumu
     assert "validation BLEU" in (tmp_path / "run" / "train.log").read_text("utf-8")
     alone = f"run_dir={tmp_path / 'alone'}"
     tiny.load_script("train").train(settings(tmp_path, *same, "trainer.accumulate=2", alone))
-    for tag in ("train/gradient_norm", "validation/loss", "validation/bleu"):
+    for tag in ("train/gradient_norm", "validation/loss", "validation/bleu", "alignment/aer"):
         together, single = ([event.value for event in board(tmp_path / name).Scalars(tag)] for name in ("run", "alone"))
         assert together == pytest.approx(single, rel=1e-4), tag
     # the first process' share of the loss; the mean of both is what the single process has

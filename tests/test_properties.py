@@ -24,6 +24,8 @@ from seq2seq.data.text import normalise
 from seq2seq.data.tokenizer import Tokenizer
 from seq2seq.decoding.scoring import score_references
 from seq2seq.decoding.search import length_penalty, search
+from seq2seq.errors import UserError
+from seq2seq.evaluation.links import SYMMETRISATIONS, read_pharaoh, symmetrise, write_pharaoh
 from seq2seq.symbols import BOS, EOS, PAD, UNK
 
 settings.register_profile("same_examples", derandomize=True, deadline=None, max_examples=60)
@@ -69,6 +71,32 @@ class TestPieces:
         assert tokenizer.decode(ids) == [normalise(line) for line in lines]
         assert ids == [tokenizer.encode([line])[0] for line in lines]
         assert not {PAD, UNK, BOS, EOS} & {token for row in ids for token in row}
+
+
+some_links = st.frozensets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)
+
+
+class TestLinks:
+    @given(sure=some_links, possible=some_links, base=st.sampled_from([0, 1]))
+    @same_examples
+    def test_what_is_written_is_what_is_read(self, sure, possible, base):
+        moved = [frozenset((i + base, j + base) for i, j in each) for each in (sure, possible)]
+        (gold,) = read_pharaoh([write_pharaoh(*moved)], [(8, 8)], base=base)
+        assert (gold.sure, gold.possible) == (sure, sure | possible)
+
+    @given(forward=some_links, backward=some_links, method=st.sampled_from(SYMMETRISATIONS))
+    @same_examples
+    def test_joined_links_lie_between_intersection_and_union(self, forward, backward, method):
+        assert forward & backward <= symmetrise(forward, backward, method) <= forward | backward
+
+    @given(line=anything | st.text("0123456789-p \n", max_size=12))
+    @same_examples
+    def test_any_line_is_gold_or_one_clear_error(self, line):
+        try:
+            (gold,) = read_pharaoh([line], [(3, 3)])
+        except UserError:
+            return
+        assert gold.possible <= {(i, j) for i in range(3) for j in range(3)}
 
 
 pairs = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=120)

@@ -93,6 +93,21 @@ def test_tensorboard_gets_every_tag_of_the_documentation(tmp_path):
     assert "translations/text_summary" in tags["tensors"]
 
 
+def test_the_alignment_error_is_shown_where_gold_is_given(tmp_path):
+    (tmp_path / "gold").write_text("0-0 1p1\n" * len(tiny.ENGLISH))
+    tiny.load_script("train").train(settings(tmp_path, cli.quote(f"data.gold={tmp_path / 'gold'}")))
+    points = board(tmp_path / "run").Scalars("alignment/aer")
+    assert len(points) == 2  # a validation an epoch
+    assert all(0 <= point.value <= 1 for point in points)
+
+
+def test_gold_that_does_not_fit_ends_a_run_before_it_begins(tmp_path):
+    (tmp_path / "gold").write_text("0-0\n")
+    with pytest.raises(UserError, match="gold has 1 lines for 4 sentence pairs"):
+        tiny.load_script("train").train(settings(tmp_path, cli.quote(f"data.gold={tmp_path / 'gold'}")))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_heatmap_is_drawn_after_each_validation_and_none_without_attention(tmp_path):
     tiny.load_script("train").train(settings(tmp_path))
     events = board(tmp_path / "run")

@@ -71,7 +71,7 @@ def agreement(first: Sequence[Links], second: Sequence[Links]) -> float:
     return 2 * both / links if links else 1.0
 
 
-def links_from_weights(weights: np.ndarray, method: str = "argmax", threshold: float = 0.2) -> Links:
+def links_from_weights(weights: np.ndarray, method: str = "argmax", threshold: float = 0.25) -> Links:
     """Links of one pair from its weights (T_w, S_w), one row a target word.
 
     argmax: each target word is linked to the source word that it gives the most to, the first of equals.
@@ -169,7 +169,7 @@ def read_pharaoh(
     of lines.
     """
     if base not in (None, 0, 1):
-        raise UserError(f"base={base}: words are counted from 0 or from 1")
+        raise UserError(f"words of gold are counted from 0 or from 1, not from {base}")
     rows = [_parse(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
     if len(rows) != len(lengths):
         raise UserError(f"{name} has {len(rows)} lines for {len(lengths)} sentence pairs: line k must belong to pair k")

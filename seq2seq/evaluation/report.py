@@ -72,6 +72,17 @@ def patterns_table(kind: str, heads: Sequence[HeadPattern]) -> Table:
     return table
 
 
+def alignment_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Aligners beside each other. rows: ``aligner``, ``convention`` or None, and what ``AlignmentScores`` holds."""
+    table = Table(title="Word alignment against gold", title_justify="left")
+    for heading in ("aligner", "convention", "precision", "recall", "AER"):
+        table.add_column(heading, justify="left" if heading in ("aligner", "convention") else "right")
+    for row in rows:
+        numbers = (f"{row[name]:.3f}" for name in ("precision", "recall", "aer"))
+        table.add_row(Text(row["aligner"]), row["convention"] or "–", *numbers)
+    return table
+
+
 def score_metrics(scores: Scores, buckets: Sequence[Bucket], decoding: str, seconds: float) -> dict[str, Any]:
     """The ``test`` part of metrics.json. seconds: wall time of translating the split."""
     return {

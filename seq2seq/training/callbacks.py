@@ -9,10 +9,12 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 
+from seq2seq.aligner import align
 from seq2seq.data.batching import Batch, source_batch
 from seq2seq.decoding.scoring import forced_attention
+from seq2seq.evaluation.links import Gold, alignment_error_rate
 from seq2seq.symbols import EOS
-from seq2seq.translator import attention_heatmap
+from seq2seq.translator import Translator, attention_heatmap
 
 log = logging.getLogger(__name__)
 
@@ -165,6 +167,30 @@ class Pictures(Callback):
         weights = attention.cross[0].float().cpu().numpy()  # (L, heads, T, S)
         source_tokens, tokens = pair.source.pieces([*source_ids, EOS]), pair.target.pieces([*target_ids, EOS])
         return attention_heatmap(weights, source_tokens, tokens, module.settings["model"]["name"])
+
+
+class AlignmentErrors(Callback):
+    """``alignment/aer`` after each validation: of the model's attention over the first pairs of the validation split.
+
+    By the defaults of ``align``. A model without attention has no such point.
+    """
+
+    def __init__(self, gold: list[Gold], pairs: int = 200) -> None:
+        """gold: of the validation split, in its order. pairs: how many are aligned, so that it costs little."""
+        self.gold = gold[:pairs]
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if trainer.sanity_checking or trainer.logger is None or not trainer.is_global_zero:
+            return
+        was_training = module.model.training
+        module.model.eval()
+        translator = Translator(module.model, module.tokenizers, settings=module.settings)
+        texts = (side[: len(self.gold)] for side in (module.sources, module.references))
+        links = align(translator, *texts)
+        module.model.train(was_training)
+        if links is not None:
+            values = {"alignment/aer": alignment_error_rate(links, self.gold).aer}
+            trainer.logger.log_metrics(values, step=trainer.global_step)
 
 
 class ProgressBar(RichProgressBar):

@@ -19,7 +19,7 @@ FREE = {
     *("resume", "run_dir", *(f"trainer.{name}" for name in ENDS)),
     *("trainer.accelerator", "trainer.devices", "trainer.nodes", "trainer.strategy"),
     *("trainer.save_steps", "trainer.save_minutes", "data.workers", "data.cache_dir"),
-    *("data.dir", "data.train", "data.dev", "data.test", "data.base"),
+    *("data.dir", "data.train", "data.dev", "data.test", "data.base", "data.gold"),
 }
 
 

@@ -24,6 +24,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
+from seq2seq.aligner import gold_alignments
 from seq2seq.assess import Assessment, assess, corpus_from, save, show
 from seq2seq.checkpoint import Loaded, load_checkpoint, stored_tokenizers
 from seq2seq.data.corpora import fingerprint, lines
@@ -31,11 +32,12 @@ from seq2seq.data.datamodule import TranslationData
 from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.errors import Interrupted, UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure
+from seq2seq.evaluation.links import Gold
 from seq2seq.evaluation.report import metrics, write_json
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
 from seq2seq.training.allocator import keep_freed_memory
-from seq2seq.training.callbacks import LastValidation, LogLines, Pictures, ProgressBar, Scalars
+from seq2seq.training.callbacks import AlignmentErrors, LastValidation, LogLines, Pictures, ProgressBar, Scalars
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.resuming import Stored, clean_board, merged, newest, remaining
 from seq2seq.training.saving import Saving, StoppedError, WholeFile
@@ -104,9 +106,11 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
             (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), "utf-8")
             clean_board(folder, stored)
         data = _data_module(settings, corpus, tokenizers)
+        file = settings["data"].get("gold")
+        gold = gold_alignments(file, *data.texts("validation")) if file else gold_alignments(corpus["validation"])
         module = TranslationModule(model, tokenizers, data.texts("validation"), settings)
         scalars = Scalars(settings["trainer"]["log_every"])
-        trainer = _trainer(settings, folder, scalars, saving)
+        trainer = _trainer(settings, folder, scalars, saving, gold)
         log.info("run folder %s; command: %s", folder, command)
         log.info(
             "model %s, %s parameters; vocabulary %d; %d training pairs; precision %s, seed %d",
@@ -248,11 +252,15 @@ class _Board(TensorBoardLogger):
         self.experiment.flush()
 
 
-def _trainer(settings: dict[str, Any], folder: Path, scalars: Scalars, saving: Saving) -> Trainer:
+def _trainer(
+    settings: dict[str, Any], folder: Path, scalars: Scalars, saving: Saving, gold: list[Gold] | None
+) -> Trainer:
     options, training = settings["trainer"], settings["training"]
     every = options["validate_every"]
     whole = isinstance(every, int) and every > 1
     callbacks: list[Callback] = [LastValidation(), scalars, Pictures(training["examples"]), LogLines(), saving]
+    if gold:
+        callbacks.insert(2, AlignmentErrors(gold))  # before what saves: a validation that is saved is shown
     if training["patience"]:
         # else it asks behind an epoch, and a run that goes on from there has no score yet
         when = {"check_on_train_epoch_end": False}

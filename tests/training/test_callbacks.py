@@ -7,9 +7,12 @@ import pytest
 import tiny
 import torch
 
+from seq2seq.aligner import align
+from seq2seq.evaluation.links import Gold
 from seq2seq.models import build_model
 from seq2seq.training import callbacks
-from seq2seq.training.callbacks import Pictures
+from seq2seq.training.callbacks import AlignmentErrors, Pictures
+from seq2seq.translator import Translator
 
 
 class Board:
@@ -76,3 +79,38 @@ def test_a_model_without_attention_has_translations_but_no_heatmap():
 def test_no_sentence_is_shown_twice(examples):
     rows = callbacks.Pictures(examples)._rows(tiny.ENGLISH)
     assert len(rows) == len(set(rows)) == min(examples, len([s for s in tiny.ENGLISH if len(s.split()) >= 5]))
+
+
+def aligned(model, gold, **trainer):
+    """The points of two validations of a model in training mode, and the random state before and after."""
+    pair = tiny.tokenizers()
+    torch.manual_seed(0)
+    network = build_model(tiny.MODELS[model], len(pair.source), len(pair.target), True).train()
+    module = SimpleNamespace(
+        **{"model": network, "tokenizers": pair, "sources": tiny.ENGLISH, "references": tiny.VIETNAMESE},
+        settings={"model": {"name": model}},
+    )
+    points = []
+    logger = SimpleNamespace(log_metrics=lambda values, step: points.append((values, step)))
+    before = torch.get_rng_state()
+    for step in (5, 9):
+        usual = {"sanity_checking": False, "is_global_zero": True, "global_step": step, "logger": logger}
+        AlignmentErrors(gold, pairs=3).on_validation_end(SimpleNamespace(**usual | trainer), module)
+    assert network.training
+    assert torch.equal(torch.get_rng_state(), before)
+    return points, Translator(network.eval(), pair, settings=module.settings)
+
+
+def test_alignment_errors_are_of_the_first_pairs_without_dropout_and_draw_no_random_number():
+    _, translator = aligned("luong", [])
+    links = align(translator, tiny.ENGLISH, tiny.VIETNAMESE)
+    wrong = [Gold(frozenset({(0, 99)}), frozenset({(0, 99)}))]  # the fourth pair, which is not looked at
+    points, _ = aligned("luong", [Gold(one, one) for one in links[:3]] + wrong)
+    assert points == [({"alignment/aer": 0.0}, 5), ({"alignment/aer": 0.0}, 9)]
+
+
+def test_alignment_errors_are_not_asked_of_other_processes_nor_of_models_without_attention():
+    gold = [Gold(frozenset(), frozenset())] * 4
+    assert aligned("rnn", gold)[0] == []
+    for other in ({"is_global_zero": False}, {"sanity_checking": True}, {"logger": None}):
+        assert aligned("luong", gold, **other)[0] == []

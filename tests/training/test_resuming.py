@@ -29,7 +29,9 @@ BUSY = (
 
 
 def train(tmp_path, *more, asked=None):
-    return tiny.load_script("train").train(settings(tmp_path, *BUSY, *more), asked)
+    gold = tmp_path / "gold"
+    gold.write_text("0-0 1-1\n" * len(tiny.ENGLISH))
+    return tiny.load_script("train").train(settings(tmp_path, *BUSY, cli.quote(f"data.gold={gold}"), *more), asked)
 
 
 def go_on(tmp_path, *more, asked=None):
@@ -83,6 +85,7 @@ def test_a_resumed_run_ends_as_one_that_was_never_stopped(calls, tmp_path, monke
         for key, value in weights(folder, name).items():
             assert torch.equal(value, expected[key]), key
     assert points(folder) == points(tmp_path / "whole")
+    assert len(points(folder)["alignment/aer"]) == len(points(folder)["validation/bleu"]) > 1
     for part in ("model", "data"):
         assert resumed[part] == whole[part]
     for part in ("train", "test"):
