@@ -30,7 +30,7 @@ def check_fairness(systems: Sequence[System]) -> dict[str, Any]:
     for name in names:
         groups: dict[str, list[str]] = defaultdict(list)
         for system, found in facts.items():
-            groups[found.get(name, "no such setting")].append(system)
+            groups[found.get(name, str(None))].append(system)
         if len(groups) == 1:
             if ("." not in name and name != "init_from") or name == "data.batch_tokens":
                 equal[name] = next(iter(groups))

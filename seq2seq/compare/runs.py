@@ -191,7 +191,9 @@ def systems_of(runs: Sequence[Run]) -> list[System]:
     """
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        settings = {key: value for key, value in flat(run.settings).items() if key not in FREE | {"seed"}}
+        settings = {
+            key: value for key, value in flat(run.settings).items() if key not in FREE | {"seed"} and value is not None
+        }
         groups[json.dumps([run.name, settings or str(run.path)], sort_keys=True)].append(run)
     systems = [
         System(group[0].name, sorted(group, key=lambda run: run.settings.get("seed", 0))) for group in groups.values()

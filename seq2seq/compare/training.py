@@ -51,10 +51,10 @@ class Job:
         if not file.exists():
             return False
         stored, now = flat(yaml.safe_load(file.read_text("utf-8"))), flat(self.settings)
-        # The recipe only feeds other settings: these say it better, and come second.
+        # A setting that an older run does not have counts as null. The recipe only feeds other settings: these say it better, and come second.
         keys = sorted(stored | now, key=lambda key: key.startswith("recipe."))
         for key in keys:
-            there, wanted = (one.get(key, "no such setting") for one in (stored, now))
+            there, wanted = (one.get(key) for one in (stored, now))
             if key not in FREE and there != wanted:
                 raise UserError(
                     f"{self.folder} was trained with {key}={_shown(there)}, and {_shown(wanted)} is asked for now: "

@@ -99,6 +99,14 @@ def test_another_setting_than_the_runs_is_one_line_that_names_it(tmp_path, scrip
     assert not one.log_file.exists()
 
 
+def test_a_setting_that_an_older_run_does_not_have_counts_as_null(tmp_path):
+    one = job(tmp_path, settings=SETTINGS | {"data": {"new": None}})
+    finish(one)
+    assert one.finished()
+    with pytest.raises(UserError, match=r"data.new=null, and 3 is asked for now"):
+        job(tmp_path, settings=SETTINGS | {"data": {"new": 3}}).finished()
+
+
 def test_what_changes_no_result_may_differ(tmp_path):
     one = job(tmp_path)
     finish(one, SETTINGS | {"resume": False, "run_dir": "elsewhere"})
