@@ -51,7 +51,8 @@ class Job:
         if not file.exists():
             return False
         stored, now = flat(yaml.safe_load(file.read_text("utf-8"))), flat(self.settings)
-        # A setting that an older run does not have counts as null. The recipe only feeds other settings: these say it better, and come second.
+        # A setting that an older run does not have counts as null. The recipe comes last: it only feeds other settings,
+        # which say it better.
         keys = sorted(stored | now, key=lambda key: key.startswith("recipe."))
         for key in keys:
             there, wanted = (one.get(key) for one in (stored, now))
