@@ -219,7 +219,7 @@ def test_runs_of_other_test_sets_are_refused(home, again, complaint):
         (["device=abacus"], "device=abacus"),
         (["baseline=luong", "models=[rnn]"], "baseline=luong: is none of rnn"),
         (["gold=nowhere"], "gold=nowhere: there is no such file"),
-        (["reference=nowhere"], "reference=nowhere: cannot be read"),
+        (["source=nowhere", "reference=nowhere"], "source=nowhere: cannot be read"),
         (["runs=[runs/rnn-1]", "trainer.max_epochs=3"], "trainer.max_epochs=3: runs= are trained already"),
         (["runs=[runs/rnn-1]", "layer=7"], None),
         (["runs=[runs/bahdanau-1]", "layer=7"], "layer=7: this model has layer 0 alone"),

@@ -65,7 +65,10 @@ def check_options(options: dict[str, Any]) -> None:
         raise UserError(f"length={options['length']}: choose source or reference")
     bucket_starts(np.ones(1), options["edges"], options["quantiles"])
     find_device(options["device"])
-    read_files(**{key: options[key] for key in ("source", "reference") if options[key]})
+    if bool(options["source"]) != bool(options["reference"]):
+        raise UserError("source=FILE and reference=FILE go together")
+    if options["source"]:
+        read_files(source=options["source"], reference=options["reference"])
     if options["gold"] and not Path(options["gold"]).is_file():
         raise UserError(f"gold={options['gold']}: there is no such file")
     given = options["runs"] or options["hypotheses"]

@@ -47,15 +47,13 @@ class TestSet:
 def read_test_set(runs: Sequence[Run], files: dict[str, str | None], moved: dict[str, Any]) -> TestSet:
     """The files ``source`` and ``reference`` where they are named, else the test split of the runs.
 
-    files: paths of ``source``, ``reference`` and ``gold``, or None. moved: see ``read_corpus``.
+    files: paths of ``source`` and ``reference``, both or neither, and of ``gold``, or None. moved: see ``read_corpus``.
     Raises UserError where there is nothing to compare on, where the runs were tested on different sentences, and where
     the corpus that lies there now is not theirs.
     """
     pair = {key: files[key] for key in ("source", "reference")}
     trained = [run for run in runs if run.trained]
     if any(pair.values()):
-        if not all(pair.values()):
-            raise UserError("source=FILE and reference=FILE go together")
         texts = read_files(**pair)
         gold = files["gold"] and gold_alignments(files["gold"], texts["source"], texts["reference"])
         longest = _corpora(trained[:1], moved)[0][1] if trained else None
