@@ -25,11 +25,14 @@ FREE_TEXT = {
     *("sentence", "target", "gold", "reverse", "data.gold"),
     *("data.dir", "data.train", "data.dev", "data.test", "data.base", "data.cache_dir"),
 }
+# Lists of such texts.
+FREE_LISTS = {"runs", "hypotheses"}
 # Settings that take more kinds of value than their default shows.
-LOOSE = {"trainer.devices", "trainer.max_time", "training.patience", "layer"}
+LOOSE = {"trainer.devices", "trainer.max_time", "training.patience", "layer", "jobs"}
 # What settings take whose default, null, does not show it.
 BEHIND_NULL = {
     **{"quantiles": 4, "max_source": 128, "most": 100, "gold_base": 1},
+    **{"models": ["rnn"], "runs": ["runs/a"], "hypotheses": ["other.vi"]},
     **{
         "decoding.beam": 5,
         "decoding.alpha": 0.6,
@@ -46,10 +49,14 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 def quote(argument: str) -> str:
     """``key=value`` with the value quoted for Hydra where it is free text, so that it arrives as it was typed.
 
+    In a list of such texts each one is quoted; a comma stands between two of them.
     Kept as they are: an empty value, ``null``, and a value that is in quotes already. ``~/`` is the home folder,
     because shells do not see it behind ``key=``.
     """
     key, equals, value = argument.partition("=")
+    if key in FREE_LISTS and value[:1] == "[" and value[-1:] == "]":
+        items = (quote(f"input={item.strip()}").partition("=")[2] for item in value[1:-1].split(","))
+        return f"{key}=[{','.join(items)}]"
     if key not in FREE_TEXT or value in ("", "null") or (len(value) > 1 and value[0] == value[-1] in "'\""):
         return argument
     if value.startswith("~/"):
@@ -79,6 +86,39 @@ def check(name: str, arguments: Sequence[str], multirun: bool = True) -> list[st
     if settings:
         _check_settings(name, settings)
     return [quote(argument) for argument in arguments]
+
+
+def split(name: str, other: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The command line in two: settings of ``conf/<name>.yaml``, with all options, and those of ``conf/<other>.yaml``.
+
+    A setting of both, or of neither, is taken for one of the first.
+    """
+    import yaml
+
+    keys, others = (
+        set(yaml.safe_load((CONF / f"{one}.yaml").read_text(encoding="utf-8"))) | _groups(one) for one in (name, other)
+    )
+    parts: tuple[list[str], list[str]] = ([], [])
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        key = argument.partition("=")[0].partition(".")[0]
+        own = key in keys or key not in others or argument.startswith("-") or before in _WITH_VALUE
+        parts[not own].append(argument)
+    return parts
+
+
+def composed(name: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """The plain settings that a script would get from a command line. Raises UserError for a mistake in it."""
+    from hydra import compose, initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    checked = check(name, arguments)
+    try:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            return OmegaConf.to_container(compose(name, checked), resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(_first_sentence(error)) from error
 
 
 def _check_settings(name: str, settings: list[str]) -> None:
@@ -194,18 +234,32 @@ def _fits(value: Any, default: Any) -> bool:
     return type(value) is type(default) or (type(default) is float and type(value) is int)
 
 
-def run(name: str, task: Callable[..., Any], usage: str, multirun: bool = True, tell_asked: bool = False) -> None:
+def run(
+    name: str,
+    task: Callable[..., Any],
+    usage: str,
+    multirun: bool = True,
+    tell_asked: bool = False,
+    other: str | None = None,
+) -> None:
     """Compose ``conf/<name>.yaml`` with the command line and call ``task`` with plain settings.
 
     usage: the text of ``--help``. multirun: whether ``-m`` is allowed; each job then gets a folder in ``run_dir``.
     tell_asked: give ``task`` a second argument, see ``_asked``.
+    other: take settings of ``conf/<other>.yaml`` too, and give them to ``task`` as a second argument, as they were
+    typed: nothing has looked at them yet.
     A mistake ends in one line on standard error and status 2.
     """
     try:
         if {"-h", "--help"} & set(sys.argv[1:]):
             print(usage.strip())
         else:
-            _compose_and_call(name, task, check(name, sys.argv[1:], multirun), tell_asked)
+            own, rest = split(name, other, sys.argv[1:]) if other else (sys.argv[1:], [])
+            jobs: list[dict[str, Any]] = []  # a task that composes settings itself waits until Hydra is done
+            now = jobs.append if other else task
+            _compose_and_call(name, now, check(name, own, multirun), tell_asked)
+            for settings in jobs:
+                task(settings, rest)
         sys.stdout.flush()
     except UserError as error:
         _fail(str(error))

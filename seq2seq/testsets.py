@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from datasets import Dataset
+from datasets import Dataset, DatasetDict
 
 from seq2seq.assess import corpus_from
 from seq2seq.data.readers import read_lines
@@ -12,11 +12,11 @@ from seq2seq.errors import UserError
 _FILES = ("dir", "train", "dev", "test")
 
 
-def open_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> Dataset:
-    """A split with its columns ``source`` and ``target``. data: the run's settings of its corpus.
+def read_corpus(data: dict[str, Any], moved: dict[str, Any]) -> DatasetDict:
+    """All splits. data: the run's settings of its corpus.
 
     moved: settings of the same names that say where the corpus lies now; None says nothing. One of the keys that
-    name files takes the place of all of them. Raises UserError for a split or setting that the corpus does not have.
+    name files takes the place of all of them. Raises UserError for a setting that the corpus does not have.
     """
     moved = {key: value for key, value in moved.items() if value is not None}
     for key in moved:
@@ -24,7 +24,15 @@ def open_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> Datas
             raise UserError(f"data.{key}: the run's corpus is data={data['name']}, which has no such setting")
     if set(_FILES) & set(moved):
         data = {key: None if key in _FILES else value for key, value in data.items()}
-    corpus = corpus_from(data | moved)
+    return corpus_from(data | moved)
+
+
+def open_split(data: dict[str, Any], split: str, moved: dict[str, Any]) -> Dataset:
+    """A split with its columns ``source`` and ``target``. data, moved: as ``read_corpus`` takes them.
+
+    Raises UserError for a split or setting that the corpus does not have.
+    """
+    corpus = read_corpus(data, moved)
     if split not in corpus:
         raise UserError(f"split={split}: data={data['name']} has {', '.join(corpus)}")
     return corpus[split]

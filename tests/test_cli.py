@@ -76,6 +76,35 @@ def test_a_value_in_quotes_of_its_own_and_no_value_are_kept():
     assert [cli.quote(argument) for argument in kept] == kept
 
 
+def test_paths_in_a_list_are_quoted_one_by_one(call):
+    (settings,) = call("compare", "runs=[runs/a b,đường/dẫn=1, 'c, d'.x,${x}]", "hypotheses=[it's.vi]")
+    assert settings["runs"] == ["runs/a b", "đường/dẫn=1", "'c", "d'.x", "${x}"]
+    assert settings["hypotheses"] == ["it's.vi"]
+
+
+def test_settings_of_two_files_are_told_apart():
+    typed = [
+        "models=[rnn]",
+        "seeds=[1,2]",
+        "run_dir=x",
+        "data=files",
+        "data.dir=y",
+        "trainer.max_epochs=3",
+        "model=rnn",
+    ]
+    own, others = cli.split("compare", "train", [*typed, "--cfg", "job", "modles=[rnn]"])
+    assert own == ["models=[rnn]", "seeds=[1,2]", "run_dir=x", "--cfg", "job", "modles=[rnn]"]
+    assert others == ["data=files", "data.dir=y", "trainer.max_epochs=3", "model=rnn"]
+
+
+def test_composed_settings_are_those_that_a_script_gets(call):
+    typed = ("model=rnn", "seed=7", "data=files", "data.dir=a=b")
+    (settings,) = call("train", *typed)
+    assert cli.composed("train", typed) == settings
+    with pytest.raises(UserError, match="Interpolation key 'nowhere' not found"):
+        cli.composed("train", ["model.hidden=${nowhere}"])
+
+
 def test_the_home_folder_is_found_behind_a_key(call, monkeypatch):
     monkeypatch.setenv("HOME", "/home/đ b")
     (settings,) = call("translate", "input=~/x", "output=a~/x")
@@ -222,7 +251,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(call):
         call("translate", task=lambda settings: 1 / 0)
 
 
-@pytest.mark.parametrize("name", ["train", "translate", "evaluate"])
+@pytest.mark.parametrize("name", ["train", "translate", "evaluate", "compare"])
 def test_help_answers_at_once_and_names_every_setting(name):
     code = (
         f"import sys; sys.argv=['x', '--help']; import runpy; runpy.run_path('scripts/{name}.py', run_name='__main__')"

@@ -3,10 +3,12 @@
 Legend: T target tokens, S source tokens.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -14,17 +16,23 @@ from matplotlib.image import AxesImage
 from seq2seq.evaluation.length import Bucket
 
 # Okabe and Ito's palette (told apart with colour-blind eyes), in an order that keeps neighbours unlike.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 CELL = 0.24  # inches a token: room for a label of 9 points
 LABEL = 24  # letters of a token that are shown
 DPI = 100
+BESIDE = 4  # curves; the legend of more stands beside them
 
 
-def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "95 % bootstrap interval") -> Figure:
-    """BLEU against source length, one curve for each name, with its intervals and sentence counts.
+def bleu_vs_length_figure(
+    curves: Mapping[str, Sequence[Bucket]],
+    bars: str = "95 % bootstrap interval",
+    axis: str = "source length (words)",
+    note: str = "",
+) -> Figure:
+    """BLEU against length, one curve for each name, with its intervals and sentence counts.
 
-    bars: what the buckets' intervals are, for the legend.
+    bars: what the buckets' intervals are, for the legend. axis: whose length it is. note: a line below the axis.
     Buckets stand side by side at equal distances; a curve without a bucket has a gap there.
     Where curves were measured on different sentences the label shows each count.
     """
@@ -34,7 +42,7 @@ def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "9
     axes = figure.add_subplot()
     for number, (name, buckets) in enumerate(curves.items()):
         # A small sideways shift keeps the intervals of several models from hiding each other.
-        shift = 0.08 * (number - (len(curves) - 1) / 2)
+        shift = min(0.08, 0.4 / len(curves)) * (number - (len(curves) - 1) / 2)
         bleu = np.full(len(ranges), np.nan)
         below, above = np.zeros((2, len(ranges)))
         for bucket in buckets:
@@ -59,12 +67,14 @@ def bleu_vs_length_figure(curves: Mapping[str, Sequence[Bucket]], bars: str = "9
     axes.set_xlim(-0.5, max(len(ranges) - 0.5, 0.5))
     highest = max((bucket.interval_high for buckets in curves.values() for bucket in buckets), default=0.0)
     axes.set_ylim(0.0, max(1.08 * highest, 1.0))
-    axes.set_xlabel("source length (words)")
+    axes.set_xlabel(f"{axis}\n{note}" if note else axis)
     axes.set_ylabel("BLEU")
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     if curves:
-        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left")
+        # Many names hide lines.
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(curves) > BESIDE else {}
+        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left", **place)
     return figure
 
 
@@ -76,6 +86,35 @@ def _range_label(span: tuple[int, int | None], curves: Mapping[str, Sequence[Buc
     found = [b for buckets in curves.values() for b in buckets if (b.low, b.high) == span]
     counts = sorted({b.sentences for b in found})
     return f"{found[0].label.replace('-', '–')}\nn = {' / '.join(map(str, counts))}"
+
+
+def joined_figure(
+    curves: Mapping[str, Sequence[tuple[int, float, float, float, float]]], sizes: Mapping[int, str], bars: str
+) -> Figure:
+    """BLEU of sentences that were joined before they were translated (full lines), and of the same apart (dashed).
+
+    curves: of each name points of (how many were joined, BLEU, its interval's ends, BLEU apart).
+    sizes: what to say below each number. bars: what the intervals are, for the legend.
+    """
+    figure = Figure(figsize=(8.6, 4.4), dpi=DPI, layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, points) in enumerate(curves.items()):
+        together, bleu, low, high, apart = np.array(points, dtype=np.float64).reshape(-1, 5).T
+        place = together + 0.04 * (number - (len(curves) - 1) / 2)
+        look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+        bar = (np.maximum(bleu - low, 0.0), np.maximum(high - bleu, 0.0))
+        axes.errorbar(place, bleu, yerr=bar, label=name, linewidth=1.8, elinewidth=1.2, capsize=3, **look)
+        axes.plot(place, apart, linestyle="--", linewidth=1.0, markersize=4, fillstyle="none", **look)
+    axes.set_xticks(list(sizes), [f"{number}\n{text}" for number, text in sizes.items()])
+    axes.set_xlabel("sentences joined")
+    axes.set_ylabel("BLEU")
+    axes.set_ylim(bottom=0.0)
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    title = f"full: as one\nbars: {bars}\ndashed: apart"
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # lines go everywhere
+    axes.legend(frameon=False, title=title, title_fontsize="small", alignment="left", **place)
+    return figure
 
 
 def alignment_figure(
@@ -123,6 +162,14 @@ def draw_weights(axes: Axes, weights: np.ndarray, columns: Sequence[str], rows: 
 def _short(token: str) -> str:
     """A web address must not take the whole page."""
     return token if len(token) <= LABEL else token[: LABEL - 1] + "…"
+
+
+def figure_to_svg(figure: Figure) -> str:
+    """A figure as SVG text, the same for the same figure; letters are shapes, so that no font is needed."""
+    stream = io.StringIO()
+    with rc_context({"svg.hashsalt": "seq2seq", "svg.fonttype": "path"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
 
 
 def figure_to_png(figure: Figure, path: str | Path) -> None:

@@ -50,6 +50,7 @@ class Scalars(Callback):
         self._pieces, self._seconds = 0, 0.0  # whole run
         self._sums: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._tokens, self._window_pieces, self._window_seconds = 0, 0, 0.0
+        self._norm = torch.tensor(math.nan)  # a run that ended between two points is resumed with no step left to do
         self._since: float | None = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -58,13 +59,14 @@ class Scalars(Callback):
             self._stop_clock()
             self._since = time.perf_counter()
         sums = [torch.stack(pair) for pair in self._sums]
-        kept = {name: getattr(self, name) for name in self._KEPT}
+        kept = {name: getattr(self, name) for name in self._KEPT} | {"gradient_norm": float(self._norm)}
         return kept | {"sums": torch.stack(sums) if sums else torch.zeros(0, 2)}  # (batches, 2)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """The reverse of ``state_dict``."""
         for name in self._KEPT:
             setattr(self, name, state_dict[name])
+        self._norm = torch.tensor(state_dict.get("gradient_norm", math.nan))  # older files have none
         self._sums = [(loss, nll) for loss, nll in state_dict["sums"]]
 
     def _stop_clock(self) -> None:
@@ -88,6 +90,7 @@ class Scalars(Callback):
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Batch, index: int
     ) -> None:
         self._sums.append((outputs["loss_sum"], outputs["nll_sum"]))
+        self._norm = module.gradient_norm
         self._tokens += batch.tokens
         self._window_pieces += batch.tokens + int(batch.source_lengths.sum())
         if trainer.global_step - self.last_step >= self.every:
@@ -107,7 +110,7 @@ class Scalars(Callback):
             "train/loss": loss,
             "train/perplexity": math.exp(min(nll, 50.0)),
             "train/learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
-            "train/gradient_norm": float(module.gradient_norm),
+            "train/gradient_norm": float(self._norm),
             "train/tokens_per_second": self._window_pieces * trainer.world_size / max(self._window_seconds, 1e-9),
         }
         if trainer.logger is not None:

@@ -46,6 +46,7 @@ class TranslationModule(LightningModule):
         self.translations: list[str] = []  # of the validation split, as of the last validation
         self._decoded: list[tuple[int, list[int]]] = []
         self._nll = torch.zeros(2, dtype=torch.float64)  # sum in nats, tokens
+        self.gradient_norm = torch.tensor(math.nan)  # of the last step, before clipping
         self._step_rows: list[Tensor] = []  # of the training split, since the last optimiser step
 
     def loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:

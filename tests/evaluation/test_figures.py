@@ -4,7 +4,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from seq2seq.evaluation.figures import alignment_figure, bleu_vs_length_figure, figure_to_png
+from seq2seq.evaluation.figures import (
+    COLOURS,
+    MARKERS,
+    alignment_figure,
+    bleu_vs_length_figure,
+    figure_to_png,
+    figure_to_svg,
+    joined_figure,
+)
 from seq2seq.evaluation.length import Bucket
 
 SOURCE = ["The", "teacher", "reads", "</s>"]
@@ -141,3 +149,31 @@ def test_figures_are_not_registered_with_pyplot():
     bleu_vs_length_figure({"rnn": RNN})
     alignment_figure(WEIGHTS, SOURCE, TARGET, "")
     assert pyplot.get_fignums() == before
+
+
+def test_length_figure_names_whose_length_it_is_and_what_was_pooled():
+    axes = bleu_vs_length_figure({"rnn": RNN}, axis="reference length (words)", note="pooled").axes[0]
+    assert axes.get_xlabel() == "reference length (words)\npooled"
+
+
+def test_eight_curves_are_told_apart():
+    assert len(set(COLOURS)) == len(set(MARKERS)) == len(COLOURS) == len(MARKERS) == 8
+
+
+def test_joined_figure_draws_both_ways_with_intervals():
+    points = [(1, 50.0, 50.0, 50.0, 50.0), (2, 40.0, 35.0, 44.0, 49.0)]
+    axes = joined_figure({"rnn": points}, {1: "the test", 2: "60 words"}, "seeds").axes[0]
+    whole, apart = axes.containers[0].lines[0], axes.lines[-1]
+    np.testing.assert_array_equal(whole.get_ydata(), [50, 40])
+    np.testing.assert_array_equal(apart.get_ydata(), [50, 49])
+    assert apart.get_linestyle() == "--"
+    segments = axes.containers[0].lines[2][0].get_segments()
+    assert [tuple(segment[:, 1]) for segment in segments] == [(50, 50), (35, 44)]
+    assert texts(axes.get_xticklabels()) == ["1\nthe test", "2\n60 words"]
+
+
+def test_the_same_figure_is_the_same_svg():
+    first, second = (figure_to_svg(bleu_vs_length_figure({"rnn": RNN})) for _ in range(2))
+    assert first == second
+    assert first.lstrip().startswith("<?xml")
+    assert "<text" not in first  # letters are shapes

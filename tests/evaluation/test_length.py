@@ -1,10 +1,12 @@
 import random
 
+import numpy as np
 import pytest
+import sacrebleu
 from sacrebleu.metrics import BLEU
 
 from seq2seq.errors import UserError
-from seq2seq.evaluation.length import bleu_by_length
+from seq2seq.evaluation.length import bleu_by_length, bucket_starts, sentence_bleu, sentence_statistics
 
 
 def corpus(lengths, seed=0):
@@ -149,3 +151,24 @@ def test_unequal_lengths_are_errors():
         bleu_by_length(["a", "b"], ["x"], ["x"])
     with pytest.raises(UserError, match=r"1 hypotheses .* 2 references"):
         bleu_by_length(["a", "b"], ["x"], ["x", "y"])
+
+
+def test_small_buckets_are_pooled_with_their_smaller_neighbour():
+    lengths = np.repeat([5, 12, 25, 35, 45, 60], [30, 40, 50, 3, 10, 4])
+    assert bucket_starts(lengths) == [1, 10, 20, 30, 40, 50]
+    # 3 of 30–39 go to the 10 of 40–49 (smaller than the 50 before), the 4 of 50+ to these 13, and 17 to the 50
+    assert bucket_starts(lengths, smallest=5) == [1, 10, 20, 30]
+    assert bucket_starts(lengths, smallest=20) == [1, 10, 20]
+    assert bucket_starts(lengths, smallest=1000) == [1]
+
+
+def test_an_empty_bucket_is_pooled_too():
+    lengths = np.repeat([5, 45], [30, 30])
+    assert bucket_starts(lengths, smallest=20) == [1, 40]
+    assert bucket_starts(lengths, (1, 10, 20, 50), smallest=20) == [1, 20]
+
+
+def test_a_sentence_alone_has_sacrebleus_sentence_score():
+    hypotheses, references = ["the cat sat", "a dog runs in rain"], ["the cat sat down", "a dog runs in the rain"]
+    expected = [sacrebleu.sentence_bleu(one, [other]).score for one, other in zip(hypotheses, references, strict=True)]
+    assert sentence_bleu(sentence_statistics(hypotheses, references)) == pytest.approx(expected)

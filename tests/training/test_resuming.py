@@ -162,11 +162,14 @@ def test_a_run_goes_on_behind_an_epoch_while_early_stopping_watches(tmp_path):
     assert len(points(tmp_path / "run")["validation/bleu"]) == 3
 
 
-def test_a_run_that_early_stopping_ended_is_finished(tmp_path):
-    more = ("training.patience=2", "training.learning_rate=0.0", "trainer.max_epochs=50")
+@pytest.mark.parametrize("every", [1, 1000])
+def test_a_run_that_early_stopping_ended_is_finished(every, tmp_path):
+    more = ("training.patience=2", "training.learning_rate=0.0", "trainer.max_epochs=50", f"trainer.log_every={every}")
     result = train(tmp_path, *more)
+    before = points(tmp_path / "run")
     (tmp_path / "run" / "metrics.json").unlink()  # as if it had been killed while it was tested
     assert go_on(tmp_path, *more)["train"]["steps"] == result["train"]["steps"]
+    assert points(tmp_path / "run") == before
 
 
 def test_an_empty_folder_is_begun(tmp_path):
