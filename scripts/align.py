@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # heavy: imported where they are used, so that --help answers
 log = logging.getLogger(__name__)
 
 CHOICES = ("generated", "shifted", "both")
+EFLOMAL = ("auto", "always", "never")
 USAGE = """
 Align words by a model's attention over given pairs: one line a pair, i-j for source word i and target word j, from 0.
 Words are what stands between white space. Scores (precision, recall, alignment error rate) go to standard error.
@@ -40,7 +41,8 @@ Settings (conf/align.yaml explains each):
                        reads; both: scores for both, links by the first
   layer=mean head=mean which weights: a number from 0, or mean; head also max
   extraction=argmax|threshold   one source word for each target word, or each with threshold=0.25 of its weight
-  eflomal=true         score eflomal beside, where it is installed (pip install eflomal)
+  eflomal=auto|always|never   eflomal beside, where it is installed (pip install eflomal): where there is gold; also
+                       without, for the agreement with it
   device=auto          auto, cpu, cuda:1
 """
 
@@ -59,6 +61,8 @@ def align(settings: dict[str, Any]) -> dict[str, Any]:
     from seq2seq.evaluation.report import alignment_table, write_json
     from seq2seq.translator import Translator
 
+    if settings["eflomal"] not in EFLOMAL:
+        raise UserError(f"eflomal={settings['eflomal']}: choose {', '.join(EFLOMAL)}")
     check_extraction(settings["extraction"], settings["threshold"])
     symmetrise(frozenset(), frozenset(), settings["method"])  # a wrong name is said before the time is spent
     files = [find_checkpoint(settings[key]) for key in ("checkpoint", "reverse") if settings[key]]
@@ -66,7 +70,7 @@ def align(settings: dict[str, Any]) -> dict[str, Any]:
     _check_directions(translators)
     pairs, gold, data = _pairs(settings, translators[0].settings["data"])
     rows = _aligned(translators, pairs, settings)
-    scores = _scores(rows, gold, pairs, translators[0].settings["data"], settings) if gold else []
+    scores = _scores(rows, gold, pairs, translators[0].settings["data"], settings)
     written = rows[-1]
     result = {
         "names": [one.settings["model"]["name"] for one in translators],
@@ -150,23 +154,29 @@ def _aligned(
 
 def _scores(
     rows: list[tuple[str, str, list["Links"]]],
-    gold: list["Gold"],
+    gold: list["Gold"] | None,
     pairs: "Dataset",
     run: dict[str, Any],
     settings: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """Scores of each row, of the diagonal, and of eflomal where there is one."""
-    from seq2seq.evaluation.links import alignment_error_rate, diagonal
+    """Of each row, of the diagonal and of eflomal: scores where there is gold, agreement where there is an eflomal."""
+    from seq2seq.evaluation.links import agreement, alignment_error_rate, diagonal
 
+    wanted = settings["eflomal"] == "always" or (settings["eflomal"] == "auto" and gold)
+    eflomal = _eflomal(pairs, run, settings) if wanted else None
+    if not gold and eflomal is None:
+        return []
     sizes = zip(pairs["source"], pairs["target"], strict=True)
     rows = [*rows, ("diagonal", None, [diagonal(*(len(text.split()) for text in pair)) for pair in sizes])]
-    eflomal = _eflomal(pairs, run, settings) if settings["eflomal"] else None
     if eflomal is not None:
         rows.append(("eflomal", None, eflomal))
-    return [
-        {"aligner": aligner, "convention": convention} | alignment_error_rate(links, gold).as_dict()
-        for aligner, convention, links in rows
-    ]
+    found = []
+    for aligner, convention, links in rows:
+        scores = alignment_error_rate(links, gold).as_dict() if gold else {}
+        if eflomal is not None:
+            scores["agreement"] = agreement(links, eflomal)
+        found.append({"aligner": aligner, "convention": convention} | scores)
+    return found
 
 
 def _eflomal(pairs: "Dataset", run: dict[str, Any], settings: dict[str, Any]) -> list["Links"] | None:

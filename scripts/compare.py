@@ -34,7 +34,7 @@ Settings (conf/compare.yaml explains each); all of train.py may stand beside the
   baseline=NAME           what the others are tested against; default the first
   edges=[1,10,20] quantiles=4 smallest=20 length=source|reference    the buckets of BLEU against length
   stress=100              groups of joined sentences, 0: none    align=false   no alignment error rates and heatmaps
-  layer=-1 head=mean      of the attention    examples=3   sentences drawn and shown    device=auto
+  layer=mean head=mean    of the attention    examples=3   sentences drawn and shown    device=auto
 """
 
 

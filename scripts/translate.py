@@ -80,7 +80,8 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
 
     from seq2seq.decoding.products import check_precision
     from seq2seq.decoding.search import check_search
-    from seq2seq.translator import Translator, check_places, check_too_long
+    from seq2seq.heatmaps import check_places
+    from seq2seq.translator import Translator, check_too_long
 
     decoding = settings["decoding"]
     search = {key: decoding[key] for key in ("beam", "alpha", "max_length", "coverage")}
@@ -151,7 +152,7 @@ def _format(translation: "Translation", number: int, settings: dict[str, Any]) -
 def _draw(translation: "Translation", number: int, model: str, settings: dict[str, Any]) -> bool:
     """Draw the picture of line ``number`` if there can be one; else say why not, and give False."""
     from seq2seq.evaluation.figures import figure_to_png
-    from seq2seq.translator import draw_attention
+    from seq2seq.heatmaps import draw_attention
 
     if translation.parts != 1:
         return False  # a warning has named the line

@@ -23,8 +23,9 @@ from seq2seq.data.text import normalise, words
 from seq2seq.errors import UserError
 from seq2seq.evaluation.alignment import merge_pieces
 from seq2seq.evaluation.links import Gold, Links, check_extraction, links_from_weights, read_pharaoh
+from seq2seq.heatmaps import check_places
 from seq2seq.models.interface import reduce_attention
-from seq2seq.translator import Faults, Translation, Translator, check_places
+from seq2seq.translator import Faults, Translation, Translator
 
 GENERATED, SHIFTED = CONVENTIONS = ("generated", "shifted")
 PAIRS_AT_ONCE = 64

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -24,12 +24,9 @@ from seq2seq.decoding.products import FP32, products
 from seq2seq.decoding.scoring import forced_attention
 from seq2seq.decoding.search import Hypothesis, search
 from seq2seq.errors import UserError
-from seq2seq.evaluation.alignment import END, caption, merge_pieces
-from seq2seq.models.interface import Seq2Seq, reduce_attention
+from seq2seq.evaluation.alignment import END
+from seq2seq.models.interface import Seq2Seq
 from seq2seq.symbols import EOS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 log = logging.getLogger(__name__)
 
@@ -287,59 +284,6 @@ def find_device(name: str) -> torch.device:
     except Exception as error:  # torch's own differ with the device and the build
         raise UserError(f"device={name}: this machine or this build of PyTorch has none; use auto or cpu") from error
     return device
-
-
-def draw_attention(
-    translation: Translation, model: str, layer: int | str = -1, head: int | str = "mean", end_shown: bool = True
-) -> "Figure":
-    """``attention_heatmap`` of one translation. Raises ValueError for a translation without weights."""
-    if translation.weights is None:
-        raise ValueError("this translation has no attention weights")
-    tokens = translation.source_tokens, translation.tokens
-    return attention_heatmap(translation.weights, *tokens, model, layer, head, end_shown)
-
-
-def attention_heatmap(
-    weights: np.ndarray,
-    source_tokens: Sequence[str],
-    tokens: Sequence[str],
-    model: str,
-    layer: int | str = -1,
-    head: int | str = "mean",
-    end_shown: bool = True,
-) -> "Figure":
-    """Source words along the top, target words down the side; row t is the step that generates word t.
-
-    weights: (L, heads, T, S) between pieces. model: its name, for the title. layer: a number from 0 (-1 is the last)
-    or ``mean``; head: a number, ``mean`` or ``max``. end_shown: False leaves the last column, the source's ``</s>``,
-    out, and divides each row by what remains. Raises UserError for a layer or head that is not there.
-    """
-    from seq2seq.evaluation.figures import alignment_figure  # matplotlib is slow to import and seldom needed
-
-    layers, heads, *_, columns = weights.shape
-    _check_place("layer", layer, layers, ("mean",))
-    _check_place("head", head, heads, ("mean", "max"))
-    lengths = None if end_shown else torch.tensor([columns])
-    matrix = reduce_attention(torch.from_numpy(weights)[None], layer, head, lengths)[0].numpy()  # (T, S)
-    kept = columns if end_shown else columns - 1
-    merged, source_words, words = merge_pieces(matrix[:, :kept], source_tokens[:kept], tokens)
-    title = caption(model, layer, head, end_shown=end_shown, layers=layers, heads=heads)
-    return alignment_figure(merged, source_words, words, title)
-
-
-def check_places(translator: Translator, layer: int | str, head: int | str) -> None:
-    """Raises UserError for a layer or head that the model does not have; without attention there is none to miss."""
-    weights = translator.translate(["a"], beam=1, max_length=2, attention=True)[0].weights
-    if weights is not None:
-        _check_place("layer", layer, weights.shape[0], ("mean",))
-        _check_place("head", head, weights.shape[1], ("mean", "max"))
-
-
-def _check_place(name: str, value: int | str, count: int, rules: tuple[str, ...]) -> None:
-    if value in rules or (type(value) is int and -count <= value < count):
-        return
-    there = f"{name}s 0 to {count - 1}" if count > 1 else f"{name} 0 alone"
-    raise UserError(f"{name}={value}: this model has {there}; or give {' or '.join(rules)}")
 
 
 def check_too_long(max_source: int | None, too_long: str) -> None:

@@ -99,11 +99,15 @@ def test_eflomal_is_scored_beside_where_it_is_and_missed_in_a_line_where_it_is_n
         result = script("align", f"checkpoint={runs['bahdanau']}", "gold=gold")
         assert len(Aligner.asked[0]) == 8  # the training split and the pairs
         assert (result["scores"][-1]["aligner"], result["scores"][-1]["recall"]) == ("eflomal", 1)
+        assert result["scores"][-1]["agreement"] == 1
+        result = script("align", f"checkpoint={runs['bahdanau']}", "eflomal=always")
+        assert set(result["scores"][0]) == {"aligner", "convention", "agreement"}
+        assert script("align", f"checkpoint={runs['bahdanau']}")["scores"] == []
     result = script("align", f"checkpoint={runs['bahdanau']}", "gold=gold")
     assert result["scores"][-1]["aligner"] == "diagonal"
     assert "eflomal is not installed and not scored beside; pip install eflomal" in caplog.messages
     caplog.clear()
-    script("align", f"checkpoint={runs['bahdanau']}", "gold=gold", "eflomal=false")
+    script("align", f"checkpoint={runs['bahdanau']}", "gold=gold", "eflomal=never")
     assert caplog.messages == []
 
 

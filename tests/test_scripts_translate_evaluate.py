@@ -111,7 +111,7 @@ def test_a_picture_leaves_the_end_out_if_asked(script, runs, monkeypatch):
     for end in ("shown", "hidden"):
         options = ["heatmap=h", "layer=0", "head=1", f"end={end}", *SHORT]
         script("translate", f"checkpoint={runs['transformer']}", *options, stdin=ENGLISH[0].encode())
-    place = "transformer · layer 1 of 3 · head 2 of 2 · </s>"
+    place = "transformer · layer 0 of 0–2 · head 1 of 0–1 · </s>"
     assert titles == [f"{place} shown", f"{place} column left out, rows rescaled"]
 
 

@@ -31,6 +31,7 @@ from seq2seq.compare.testset import TestSet
 from seq2seq.errors import UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure, joined_figure
 from seq2seq.evaluation.length import bucket_starts
+from seq2seq.evaluation.links import alignment_error_rate, diagonal
 from seq2seq.models import MODELS
 from seq2seq.testsets import read_files
 from seq2seq.translator import find_device
@@ -105,7 +106,10 @@ def compare_systems(systems: Sequence[System], test: TestSet, options: dict[str,
     single = "95 % bootstrap interval" + (" of the median run" if any(len(one.runs) > 1 for one in systems) else "")
     bars = "lowest to highest seed" if over_seeds else single
     result = {
-        "test": {"name": test.name, "sentences": len(test.sources), "fingerprint": _fingerprint(test)},
+        "test": {
+            **{"name": test.name, "sentences": len(test.sources), "fingerprint": _fingerprint(test)},
+            "diagonal_aer": _diagonal_error(test),
+        },
         "baseline": baseline,
         "systems": rows,
         "length": {"of": options["length"], "pooled": pooled, "long": LONG, "bars": bars},
@@ -152,6 +156,14 @@ def _tests(runs: Sequence[Scored], baseline: Sequence[Scored], test: TestSet, ou
     found = paired(median_run(runs), median_run(baseline), test, Store(output / "cache"))
     pairs = [one.values["bleu"] > other.values["bleu"] for one in runs for other in baseline]
     return found | {"higher": sum(pairs), "pairs": len(pairs)}
+
+
+def _diagonal_error(test: TestSet) -> float | None:
+    """The alignment error rate of the diagonal, which knows nothing; None without gold."""
+    if test.gold is None:
+        return None
+    sizes = zip(test.lengths("source").tolist(), test.lengths("reference").tolist(), strict=True)
+    return alignment_error_rate([diagonal(*size) for size in sizes], test.gold).aer
 
 
 def _alignment(system: System, test: TestSet, options: dict[str, Any]) -> dict[str, Any] | None:

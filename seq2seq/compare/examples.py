@@ -11,7 +11,7 @@ from seq2seq.compare.runs import Run, digest
 from seq2seq.compare.scores import Scored
 from seq2seq.compare.testset import TestSet
 from seq2seq.evaluation.length import sentence_bleu
-from seq2seq.translator import draw_attention
+from seq2seq.heatmaps import draw_attention
 
 DRAWN_DPI = 130  # sharp also where it is enlarged
 DRAWN = (6, 20)  # words of the shortest and the longest sentence drawn: more do not fit a page

@@ -7,13 +7,14 @@ from typing import Any
 from seq2seq.assess import label_decoding
 from seq2seq.compare.runs import Run, System
 from seq2seq.compare.training import FREE, flat
+from seq2seq.decoding.products import FP32
 
 NAMED = 3  # systems that are named where one value holds for many
 _GROUPS = ("data", "training", "trainer", "decoding", "init_from")
 # What the facts below say already, and what only says where things lie.
 _SAID = {"data.batch_tokens", "trainer.validate_every", "trainer.precision", *FREE}
 _SAID |= {f"data.{key}" for key in ("dir", "train", "dev", "test", "base", "name", "grammar_seed")}
-_SAID |= {f"decoding.{key}" for key in ("beam", "alpha", "coverage")}
+_SAID |= {f"decoding.{key}" for key in ("beam", "alpha", "coverage", "precision")}
 
 
 def check_fairness(systems: Sequence[System]) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def _facts_of(run: Run) -> dict[str, str]:
         "tokenizer (fingerprint of its bytes)": run.tokenizer() or "not known",
         "data.batch_tokens": str(settings["data"]["batch_tokens"]),
         "selection": f"highest validation BLEU, looked at every {every:g} {'batches' if whole else 'epoch(s)'}",
-        "decoder": f"{label_decoding(settings['decoding'])}, fp32",
+        "decoder": f"{label_decoding(settings['decoding'])}; {settings['decoding'].get('precision', FP32)}",
         "precision": metrics["train"]["precision"],
         "versions": ", ".join(f"{package} {version}" for package, version in metrics["versions"].items()),
     }

@@ -80,12 +80,12 @@ def caption(
     elif layer == "mean":
         layer_text = f"mean of {layers} layers"
     else:
-        layer_text = f"layer {int(layer) % layers + 1} of {layers}"
+        layer_text = f"layer {int(layer) % layers} of 0–{layers - 1}"
     if heads == 1:
         head_text = "one head"
     elif isinstance(head, str):
         head_text = f"{'maximum' if head == 'max' else head} of {heads} heads"
     else:
-        head_text = f"head {head % heads + 1} of {heads}"
+        head_text = f"head {head % heads} of 0–{heads - 1}"
     end_text = f"{END} shown" if end_shown else f"{END} column left out, rows rescaled"
     return f"{model} · {layer_text} · {head_text} · {end_text}"

@@ -73,12 +73,18 @@ def patterns_table(kind: str, heads: Sequence[HeadPattern]) -> Table:
 
 
 def alignment_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Aligners beside each other. rows: ``aligner``, ``convention`` or None, and what ``AlignmentScores`` holds."""
-    table = Table(title="Word alignment against gold", title_justify="left")
-    for heading in ("aligner", "convention", "precision", "recall", "AER"):
+    """Aligners beside each other.
+
+    rows: ``aligner``, ``convention`` or None, and what there is of ``AlignmentScores`` and of ``agreement`` (F1 with
+    eflomal's links); the same in all rows.
+    """
+    headings = {"precision": "precision", "recall": "recall", "aer": "AER", "agreement": "F1 with eflomal"}
+    shown = [key for key in headings if key in rows[0]]
+    table = Table(title="Word alignment", title_justify="left")
+    for heading in ("aligner", "convention", *(headings[key] for key in shown)):
         table.add_column(heading, justify="left" if heading in ("aligner", "convention") else "right")
     for row in rows:
-        numbers = (f"{row[name]:.3f}" for name in ("precision", "recall", "aer"))
+        numbers = (f"{row[key]:.3f}" for key in shown)
         table.add_row(Text(row["aligner"]), row["convention"] or "–", *numbers)
     return table
 

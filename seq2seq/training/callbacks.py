@@ -13,8 +13,9 @@ from seq2seq.aligner import align
 from seq2seq.data.batching import Batch, source_batch
 from seq2seq.decoding.scoring import forced_attention
 from seq2seq.evaluation.links import Gold, alignment_error_rate
+from seq2seq.heatmaps import attention_heatmap
 from seq2seq.symbols import EOS
-from seq2seq.translator import Translator, attention_heatmap
+from seq2seq.translator import Translator
 
 log = logging.getLogger(__name__)
 

@@ -63,5 +63,5 @@ def test_shape_that_is_not_target_by_source_is_an_error():
 def test_caption_names_model_layer_head_and_end_column():
     assert caption("bahdanau", end_shown=True) == "bahdanau · one layer · one head · </s> shown"
     text = caption("transformer", -1, "max", end_shown=False, layers=4, heads=8)
-    assert text == "transformer · layer 4 of 4 · maximum of 8 heads · </s> column left out, rows rescaled"
-    assert "mean of 4 layers · head 1 of 8" in caption("transformer", "mean", 0, end_shown=True, layers=4, heads=8)
+    assert text == "transformer · layer 3 of 0–3 · maximum of 8 heads · </s> column left out, rows rescaled"
+    assert "mean of 4 layers · head 0 of 0–7" in caption("transformer", "mean", 0, end_shown=True, layers=4, heads=8)
