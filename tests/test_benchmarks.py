@@ -7,6 +7,7 @@ import sys
 import compare
 import numpy as np
 import ours
+import program
 import protocol
 import pytest
 import scaling
@@ -201,3 +202,11 @@ def test_scaling_measures_tabulates_and_draws(tmp_path, monkeypatch, capsys):
     assert f"| rnn | {rows[0]['pieces_per_second']:,.0f} |" in capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(json.loads(picture.with_suffix(".json").read_text("utf-8"))["rows"]) == 4
+
+
+@pytest.mark.long
+def test_the_whole_program_and_the_bare_loop_see_the_same_batches(tmp_path):
+    program.write_corpus(tmp_path, pairs=60)
+    assert len((tmp_path / "train.vi").read_text("utf-8").splitlines()) == 60
+    assert program.program("rnn", tmp_path, steps=2) > 0
+    assert program.bare("rnn", tmp_path, steps=2) > 0
