@@ -60,7 +60,7 @@ def _one(values: Any) -> str:
 
 
 def _facts_of(run: Run) -> dict[str, str]:
-    settings, metrics = run.settings, run.metrics
+    settings, metrics, decoding = run.settings, run.metrics, run.settings["decoding"]
     every = settings["trainer"]["validate_every"]
     whole = isinstance(every, int) and every > 1
     pairs = ", ".join(f"{count:,} {split}" for split, count in metrics["data"]["pairs"].items())
@@ -70,7 +70,7 @@ def _facts_of(run: Run) -> dict[str, str]:
         "tokenizer (fingerprint of its bytes)": run.tokenizer() or "not known",
         "data.batch_tokens": str(settings["data"]["batch_tokens"]),
         "selection": f"highest validation BLEU, looked at every {every:g} {'batches' if whole else 'epoch(s)'}",
-        "decoder": f"{label_decoding(settings['decoding'])}; {settings['decoding'].get('precision', FP32)}",
+        "decoder": label_decoding(decoding) + (f", {FP32}" if decoding.get("precision", FP32) == FP32 else ""),
         "precision": metrics["train"]["precision"],
         "versions": ", ".join(f"{package} {version}" for package, version in metrics["versions"].items()),
     }
