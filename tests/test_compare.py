@@ -90,7 +90,7 @@ def test_two_models_are_trained_and_compared(home):
         assert set(row["stress"]) == {"2", "3", "4"}
     assert found["systems"][0]["paired"] is None
     assert 0 < found["systems"][1]["paired"]["bootstrap"] <= 1
-    for name in ("comparison.md", "comparison.csv", "report.html"):
+    for name in ("comparison.md", "comparison.csv", "report.html", "bleu_vs_length.png"):
         assert (home / "runs" / "comparison" / name).stat().st_size > 0
     assert "| bahdanau | 1 |" in (home / "runs" / "comparison" / "comparison.md").read_text("utf-8")
 

@@ -7,12 +7,12 @@ from typing import Any
 from seq2seq.compare.comparison import MOST_SHOWN, Comparison
 from seq2seq.compare.table import NONE, as_csv, cells, markdown, used
 from seq2seq.evaluation import page
-from seq2seq.evaluation.figures import figure_to_svg
+from seq2seq.evaluation.figures import figure_to_png, figure_to_svg
 from seq2seq.evaluation.report import write_json
 
 
 def write_report(comparison: Comparison, output: Path, commands: Sequence[str]) -> None:
-    """Write ``comparison.{json,md,csv}``, ``report.html`` and TensorBoard's events into ``output``.
+    """Write ``comparison.{json,md,csv}``, ``report.html``, its curves as PNG and TensorBoard's events into ``output``.
 
     commands: those that make the report again, for its end.
     """
@@ -25,6 +25,9 @@ def write_report(comparison: Comparison, output: Path, commands: Sequence[str]) 
     for name, content in (("comparison.md", text), ("comparison.csv", as_csv(rows))):
         (output / name).write_text(content, encoding="utf-8", newline="\n")
     (output / "report.html").write_text(html(comparison, commands), encoding="utf-8", newline="\n")
+    for name, figure in (("bleu_vs_length", comparison.length), ("bleu_joined", comparison.stress)):
+        if figure is not None:
+            figure_to_png(figure, output / f"{name}.png")
     _write_board(comparison, output, text)
 
 

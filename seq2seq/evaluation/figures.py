@@ -21,7 +21,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 CELL = 0.24  # inches a token: room for a label of 9 points
 LABEL = 24  # letters of a token that are shown
 DPI = 100
-BESIDE = 4  # curves; the legend of more stands beside them
+BESIDE = 1  # curves; the legend of more stands beside them, for together they leave no corner free
 
 
 def bleu_vs_length_figure(
@@ -38,7 +38,8 @@ def bleu_vs_length_figure(
     """
     ranges = sorted({(b.low, b.high) for buckets in curves.values() for b in buckets}, key=_range_order)
     place = {span: x for x, span in enumerate(ranges)}
-    figure = Figure(figsize=(max(6.4, 1.1 * len(ranges) + 1.5), 4.4), dpi=DPI, layout="constrained")
+    width = max(6.4, 1.1 * len(ranges) + 1.5) + 2.2 * (len(curves) > BESIDE)  # inches
+    figure = Figure(figsize=(width, 4.4), dpi=DPI, layout="constrained")
     axes = figure.add_subplot()
     for number, (name, buckets) in enumerate(curves.items()):
         # A small sideways shift keeps the intervals of several models from hiding each other.
@@ -72,7 +73,6 @@ def bleu_vs_length_figure(
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     if curves:
-        # Many names hide lines.
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(curves) > BESIDE else {}
         axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left", **place)
     return figure
