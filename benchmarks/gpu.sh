@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Checks on a machine with a GPU, in about five minutes: every model trains there, resumes there, and translates as on the
 # CPU. Prints a line a model; ends with 1 where a translation differs by more than ties would explain.
-#   bash benchmarks/gpu.sh [FOLDER for the runs]         ACCELERATOR=cpu tries the script itself without a GPU
+#   bash benchmarks/gpu.sh [NEW FOLDER for the runs]     ACCELERATOR=cpu tries the script itself without a GPU
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folder=$(realpath -m "${1:-runs/gpu}")
+folder=$(realpath -m "${1:-$(mktemp -d)}")
 accelerator=${ACCELERATOR:-gpu}
 device=$([ "$accelerator" = gpu ] && echo cuda || echo cpu)
 python=${PYTHON:-python}

@@ -2,9 +2,10 @@
 
     python benchmarks/program.py bahdanau transformer --steps 200 --rounds 5
 
-A bare loop is forward, loss, backward, clipping and AdamW on batches that are in memory already. Both count real source
-and target pieces over training time (validation, checkpoints and pictures apart), take turns, and see the same
-batches from the same first weights. Where the program keeps 100 %, Lightning, logging and loading cost nothing.
+A bare loop is forward, loss, backward, clipping and AdamW on batches that are in memory already. Both count real
+source and target pieces over training time (validation, checkpoints and pictures apart), take turns, and see batches of
+the same plan (the loop those of the first epoch, again and again). Where the program keeps 100 %, Lightning, logging
+and loading cost nothing.
 """
 
 import argparse

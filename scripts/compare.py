@@ -54,6 +54,9 @@ def compare(settings: dict[str, Any], training: Sequence[str] = ()) -> dict[str,
 
     check_options(settings)
     given = settings["runs"], settings["hypotheses"]
+    for key in ("models", "runs", "hypotheses"):
+        if settings[key] == []:
+            raise UserError(f"{key}=[]: the list is empty; name some, or leave it out")
     if settings["models"] and settings["runs"]:
         raise UserError("models= are trained and runs= are there already: give one of them, or all folders as runs=")
     moved: dict[str, Any] = {}
@@ -63,7 +66,7 @@ def compare(settings: dict[str, Any], training: Sequence[str] = ()) -> dict[str,
         train_missing(jobs, settings["jobs"], cli.CONF.parent / "scripts" / "train.py")
         folders = [job.folder for job in jobs]
     else:
-        moved = moved_of(training)
+        moved = moved_of(training, cli.typed_value)
     runs: list[Run] = read_runs(folders, settings["device"])
     output = Path(settings["output"] or _beside(runs) / "comparison").expanduser()
     runs += read_hypotheses(settings["hypotheses"] or [], output)

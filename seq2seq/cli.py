@@ -121,6 +121,11 @@ def composed(name: str, arguments: Sequence[str]) -> dict[str, Any]:
         raise UserError(_first_sentence(error)) from error
 
 
+def typed_value(word: str) -> Any:
+    """The value of one ``key=value`` as a script would get it."""
+    return _parse(quote(word)).value()
+
+
 def _check_settings(name: str, settings: list[str]) -> None:
     """Each key and each value against what the chosen files of ``conf/`` have, for every job of a multirun."""
     from hydra import compose, initialize_config_dir

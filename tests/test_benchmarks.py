@@ -205,7 +205,7 @@ def test_scaling_measures_tabulates_and_draws(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.long
-def test_the_whole_program_and_the_bare_loop_see_the_same_batches(tmp_path):
+def test_the_whole_program_and_the_bare_loop_run(tmp_path):
     program.write_corpus(tmp_path, pairs=60)
     assert len((tmp_path / "train.vi").read_text("utf-8").splitlines()) == 60
     assert program.program("rnn", tmp_path, steps=2) > 0

@@ -54,7 +54,7 @@ def fused(
 ) -> Tensor:
     """The same context by PyTorch's kernel, which keeps no weights. Arguments as above, shapes (B, h, T, d).
 
-    causal: the kernel's own triangle, for S = T without mask and bias.
+    causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
     On a CPU it runs in fp32: at a sentence's length its bf16 form is several times slower.
     A mask of whole rows (…, T, S) may leave a row without keys: its context is 0, whatever the kernel makes of it.
     """
@@ -85,6 +85,7 @@ def one_query(
 ) -> Tensor:
     """The same for a step of inference, T = 1, which has nothing to fuse: two plain products take less time.
 
+    query: (B, h, 1, d), keys and values: (B, k, S, d), bias: (h, 1, S); gives (B, h, 1, d).
     Query heads that share keys stand side by side as queries of one head, so that no key is copied.
     """
     shared = query.unflatten(1, (keys.shape[1], -1)).squeeze(3)  # (B, k, g, d)

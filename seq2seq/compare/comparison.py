@@ -1,6 +1,5 @@
 """From systems and a test set to one result: the numbers of ``comparison.json``, figures, and sentences."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -36,8 +35,6 @@ from seq2seq.models import MODELS
 from seq2seq.testsets import read_files
 from seq2seq.translator import find_device
 
-log = logging.getLogger(__name__)
-
 MOST_SHOWN = 8  # systems in a figure: more curves, and more heatmaps in a row, nobody tells apart
 CHOICES = ("edges", "quantiles", "smallest", "length", "stress", "align", "layer", "head", "examples")
 
@@ -64,6 +61,9 @@ def check_options(options: dict[str, Any]) -> None:
             raise UserError(f"{key}={options[key]}: give a whole number from {least} on")
     if options["length"] not in ("source", "reference"):
         raise UserError(f"length={options['length']}: choose source or reference")
+    for key, words in (("layer", ("mean",)), ("head", ("mean", "max"))):
+        if type(options[key]) is not int and options[key] not in words:
+            raise UserError(f"{key}={options[key]}: give a number from 0 on, or {' or '.join(words)}")
     bucket_starts(np.ones(1), options["edges"], options["quantiles"])
     find_device(options["device"])
     if bool(options["source"]) != bool(options["reference"]):
@@ -102,6 +102,8 @@ def compare_systems(systems: Sequence[System], test: TestSet, options: dict[str,
         }
         rows.append(row)
         for run in system.runs:
+            if run.trained:
+                run.tokenizer()  # stored, for the check of fairness
             run.release()
     single = "95 % bootstrap interval" + (" of the median run" if any(len(one.runs) > 1 for one in systems) else "")
     bars = "lowest to highest seed" if over_seeds else single

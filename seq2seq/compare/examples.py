@@ -10,6 +10,7 @@ import numpy as np
 from seq2seq.compare.runs import Run, digest
 from seq2seq.compare.scores import Scored
 from seq2seq.compare.testset import TestSet
+from seq2seq.data.batching import LONGEST
 from seq2seq.evaluation.length import sentence_bleu
 from seq2seq.heatmaps import draw_attention
 
@@ -34,7 +35,7 @@ def heatmap(run: Run, name: str, source: str, reference: str, layer: int | str, 
     """
 
     def make() -> str | None:
-        (one,) = run.translator.force([source], [reference])
+        (one,) = run.translator.force([source], [reference], max_source=LONGEST)
         if one.weights is None:
             return None
         stream = io.BytesIO()
@@ -72,6 +73,9 @@ def heatmaps(
     found = []
     for number in drawn_sentences(test, count):
         source, reference = test.sources[number], test.references[number]
-        pictures = [(name, heatmap(run, name, source, reference, layer, head)) for name, run in runs]
+        pictures = []
+        for name, run in runs:
+            pictures.append((name, heatmap(run, name, source, reference, layer, head)))
+            run.release()
         found.append({"sentence": number + 1, "source": source, "reference": reference, "pictures": pictures})
     return found

@@ -32,12 +32,13 @@ def write_report(comparison: Comparison, output: Path, commands: Sequence[str]) 
 
 
 def _write_board(comparison: Comparison, output: Path, text: str) -> None:
-    """The curves and the table, in place of what was there."""
+    """The curves and the table, in a folder of their own, in place of what was there."""
     from torch.utils.tensorboard import SummaryWriter
 
-    for old in output.glob("events.out.tfevents.*"):
+    folder = output / "tensorboard"
+    for old in folder.glob("events.out.tfevents.*"):
         old.unlink()
-    with SummaryWriter(str(output)) as board:
+    with SummaryWriter(str(folder)) as board:
         board.add_figure("bleu_vs_length", comparison.length, close=False)
         if comparison.stress is not None:
             board.add_figure("bleu_joined", comparison.stress, close=False)
@@ -70,6 +71,11 @@ def rules(result: dict[str, Any]) -> list[str]:
         f"BLEU 40+ words: of all sentences with a {result['length']['of']} of {result['length']['long']} words and "
         f"more; {NONE} where they are fewer than {settings['smallest']}."
     )
+    if any(row["parameters"] for row in rows):
+        lines.append(
+            "Training time, tokens/s and sentences/s are as each run measured them, beside whatever else the machine "
+            "did then."
+        )
     if any(row["aer"] for row in rows):
         lines.append(
             "AER: alignment error rate (lower is better) of links from the attention over the references, "
@@ -84,12 +90,12 @@ def _stress_lines(result: dict[str, Any]) -> list[str]:
     sets, longest = result["stress"]["sets"], result["stress"]["longest_in_training"]
     if not sets or not any(row["stress"] for row in result["systems"]):
         return []
-    lines = [
-        f"{together} joined: {one['groups']} groups, {one['mean_words']:.0f} words on average and at most "
-        f"{one['most_words']}" + ("" if longest is None else f"; {one['longer']} are longer than all of training")
-        for together, one in sets.items()
-    ]
-    known = [] if longest is None else [f"The longest source in training had {longest} words."]
+    lines = []
+    for together, one in sets.items():
+        longer = "" if longest is None else f"; {one['longer']} are longer than all of the training text"
+        words = f"{one['mean_words']:.0f} words on average and at most {one['most_words']}"
+        lines.append(f"{together} joined: {one['groups']} groups, {words}{longer}")
+    known = [] if longest is None else [f"The longest source in the training text has {longest} words."]
     return [f"Stress test, {line}." for line in lines] + known
 
 
@@ -161,10 +167,11 @@ def _stress_part(comparison: Comparison) -> list[str]:
         rows.append([row["name"], f"{row['bleu']['mean']:.1f}", *(each or [NONE] * len(result["stress"]["sets"]))])
     headings = ["BLEU as one / apart", "the test", *(f"{together} joined" for together in result["stress"]["sets"])]
     return [
-        page.heading("Longer than in training: sentences joined"),
+        page.heading("Sentences joined"),
         page.paragraph(
             "Consecutive sentences of the test set are joined and translated as one; beside it the same sentences "
-            "translated apart and joined afterwards. What lies between the two is the cost of length alone."
+            "translated apart and joined afterwards. What lies between the two is the cost of length, and of several "
+            "sentences in one line: a model that has seldom seen these may end after the first."
         ),
         page.bullets(_stress_lines(result)),
         page.figure(

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from seq2seq.checkpoint import find_checkpoint
-from seq2seq.compare.training import FREE, flat
+from seq2seq.compare.training import FREE, stored
 from seq2seq.data.batching import LONGEST
 from seq2seq.data.readers import read_lines
 from seq2seq.errors import UserError
@@ -168,7 +168,8 @@ def read_runs(paths: Sequence[str], device: str) -> list[Run]:
         if not runs:
             raise UserError(f"runs={path}: there is no finished run")
         folders += runs
-    twice = next((one for one in folders if folders.count(one) > 1), None)
+    places = [folder.resolve() for folder in folders]
+    twice = next((one for one, place in zip(folders, places, strict=True) if places.count(place) > 1), None)
     if twice:
         raise UserError(f"runs: {twice} is named twice")
     return [_read_run(folder, device) for folder in folders]
@@ -188,16 +189,20 @@ def systems_of(runs: Sequence[Run]) -> list[System]:
     """Runs put together where their settings agree but for the seed, in the order of each one's first run.
 
     Two systems of one model are told apart by their first folder's name, and where that does not do, by its path.
+    Raises UserError where one seed was trained twice: the spread over seeds would be too small.
     """
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        settings = {
-            key: value for key, value in flat(run.settings).items() if key not in FREE | {"seed"} and value is not None
-        }
+        kept = stored(run.settings).items()
+        settings = {key: value for key, value in kept if key not in FREE | {"seed"} and value is not None}
         groups[json.dumps([run.name, settings or str(run.path)], sort_keys=True)].append(run)
     systems = [
         System(group[0].name, sorted(group, key=lambda run: run.settings.get("seed", 0))) for group in groups.values()
     ]
+    for system in systems:
+        if len(set(system.seeds)) < len(system.seeds):
+            shown = ", ".join(str(run.path) for run in system.runs)
+            raise UserError(f"{shown}: these runs of {system.name} have a seed in common; name one of each seed")
     for spell in (lambda path: path.name, str):
         names = [system.name for system in systems]
         for system in systems:

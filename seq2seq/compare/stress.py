@@ -1,7 +1,8 @@
 """A stress test of length: consecutive sentences of the test set, joined and translated as one.
 
 What is joined holds nothing that the model could not translate sentence by sentence; so beside each score stands that
-of the same sentences translated apart and joined afterwards, and the difference is what length alone costs.
+of the same sentences translated apart and joined afterwards. The difference is what length costs, and what it costs
+that there are several sentences in a line: a model that has never seen this may end after the first.
 
 Legend: G groups.
 """

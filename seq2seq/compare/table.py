@@ -11,7 +11,6 @@ from rich.text import Text
 
 NONE = "–"
 SIGNIFICANT = 0.05
-CONVENTIONS = ("generated", "shifted")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def cells(row: dict[str, Any], columns: Sequence[Column] = COLUMNS) -> list[str]
     shown = [column.text(row) for column in columns]
     if row["paired"] and row["paired"]["identical"]:
         keys = [column.key for column in columns]
-        shown = ["1 (same output)" if key.startswith("p_") else cell for key, cell in zip(keys, shown, strict=True)]
+        shown = ["1 (same matches)" if key.startswith("p_") else cell for key, cell in zip(keys, shown, strict=True)]
     return shown
 
 

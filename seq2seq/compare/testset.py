@@ -23,7 +23,7 @@ class TestSet:
     """Sentences with their references.
 
     name: for people. split: whether it is the test split that the runs were tested on, so that they have translations
-    of it and scores. longest: words of the longest source in training, None where no run tells.
+    of it and scores. longest: words of the longest source in the training text, None where no run tells.
     gold: word alignments, None where there are none.
     """
 
@@ -56,36 +56,49 @@ def read_test_set(runs: Sequence[Run], files: dict[str, str | None], moved: dict
     if any(pair.values()):
         texts = read_files(**pair)
         gold = files["gold"] and gold_alignments(files["gold"], texts["source"], texts["reference"])
-        longest = _corpora(trained[:1], moved)[0][1] if trained else None
-        return TestSet(str(pair["source"]), texts["source"], texts["reference"], False, longest, gold)
+        return TestSet(str(pair["source"]), texts["source"], texts["reference"], False, _longest(trained, moved), gold)
     if not trained:
         raise UserError("hypotheses= alone: name source=FILE and reference=FILE, or runs= whose test split it is")
     for run in trained:
         if not run.metrics["test"]:
             raise UserError(f"{run.path}: its corpus has no test split: name source=FILE and reference=FILE")
-    kinds = {run.metrics["data"]["fingerprint"]: run for run in reversed(trained)}
-    (corpus, longest), *others = _corpora([*dict.fromkeys([trained[0], *kinds.values()])], moved)
+    corpus, *others = found = _corpora(trained, moved)
     test = corpus["test"]
     sources, references = list(test["source"]), list(test["target"])
-    for other, _ in others:
+    for other in others:
         if (list(other["test"]["source"]), list(other["test"]["target"])) != (sources, references):
             raise UserError("the runs were tested on different sentences: compare them on source=FILE reference=FILE")
     if files["gold"]:
         gold = gold_alignments(files["gold"], sources, references)
     else:
         gold = gold_alignments(test) if "alignment" in test.column_names else None
-    return TestSet(f"test of {trained[0].settings['data']['name']}", sources, references, True, longest, gold)
+    name = f"test of {trained[0].settings['data']['name']}"
+    return TestSet(name, sources, references, True, _longest_of(found), gold)
 
 
-def _corpora(runs: Sequence[Run], moved: dict[str, Any]) -> list[tuple[Any, int]]:
-    """The corpus of each run, and the words of its longest source in training."""
+def _corpora(runs: Sequence[Run], moved: dict[str, Any]) -> list[Any]:
+    """The different corpora of the runs, the first one's first."""
     found = []
-    for run in runs:
+    for run in {run.metrics["data"]["fingerprint"]: run for run in runs}.values():
         corpus = read_corpus(run.settings["data"], moved)
         if fingerprint(corpus) != run.metrics["data"]["fingerprint"]:
             raise UserError(
                 f"{run.path}: was trained and tested on other text than what lies at data.* now; "
                 "name where its corpus lies, such as data.dir=DIR"
             )
-        found.append((corpus, int(word_counts(corpus["train"]["source"]).max())))
+        found.append(corpus)
     return found
+
+
+def _longest_of(corpora: Sequence[Any]) -> int:
+    """Words of the longest source in their training text, of which a run may have left out what was too long for it."""
+    return max(int(word_counts(corpus["train"]["source"]).max()) for corpus in corpora)
+
+
+def _longest(runs: Sequence[Run], moved: dict[str, Any]) -> int | None:
+    """The same of runs whose corpora need not be here any more: then it is not known."""
+    try:
+        return _longest_of(_corpora(runs, moved)) if runs else None
+    except UserError as error:
+        log.warning("how long sentences were in training is not known: %s", error)
+        return None

@@ -23,9 +23,10 @@ log = logging.getLogger(__name__)
 # What may differ between a run and what would be trained now, because it changes nothing in the result.
 FREE = {
     *("resume", "run_dir", "trainer.save_steps", "trainer.save_minutes"),
-    *("data.workers", "data.cache_dir"),
+    *("data.workers", "data.cache_dir", "data.gold"),
 }
 PLACES = {f"data.{key}" for key in ("dir", "train", "dev", "test", "base")}
+LATER = {"decoding.precision": "fp32"}  # settings that runs may lack, but for those that were null without them
 _POLL = 0.2  # seconds
 
 
@@ -50,12 +51,10 @@ class Job:
         file = self.folder / "config.yaml"
         if not file.exists():
             return False
-        stored, now = flat(yaml.safe_load(file.read_text("utf-8"))), flat(self.settings)
-        # A setting that an older run does not have counts as null. The recipe comes last: it only feeds other settings,
-        # which say it better.
-        keys = sorted(stored | now, key=lambda key: key.startswith("recipe."))
-        for key in keys:
-            there, wanted = (one.get(key) for one in (stored, now))
+        before, now = stored(yaml.safe_load(file.read_text("utf-8")) or {}), stored(self.settings)
+        # The recipe comes last: it only feeds other settings, which say it better.
+        for key in sorted(before | now, key=lambda key: key.startswith("recipe.")):
+            there, wanted = (one.get(key) for one in (before, now))
             if key not in FREE and there != wanted:
                 raise UserError(
                     f"{self.folder} was trained with {key}={_shown(there)}, and {_shown(wanted)} is asked for now: "
@@ -91,13 +90,18 @@ def jobs_of(options: dict[str, Any], typed: Sequence[str], compose: Callable[[li
     return jobs
 
 
-def moved_of(typed: Sequence[str]) -> dict[str, str]:
-    """Where the corpus of finished runs lies now. Raises UserError for other settings of training."""
-    words = [word.partition("=") for word in typed]
-    for key, _, value in words:
+def moved_of(typed: Sequence[str], read: Callable[[str], Any]) -> dict[str, Any]:
+    """Where the corpus of finished runs lies now. read: from ``key=value`` to the value.
+
+    Raises UserError for other settings of training.
+    """
+    found = {}
+    for word in typed:
+        key = word.partition("=")[0]
         if key not in PLACES:
-            raise UserError(f"{key}={value}: runs= are trained already; only {', '.join(sorted(PLACES))} may be given")
-    return {key.removeprefix("data."): value for key, _, value in words}
+            raise UserError(f"{word}: runs= are trained already; only {', '.join(sorted(PLACES))} may be given")
+        found[key.removeprefix("data.")] = read(word)
+    return found
 
 
 def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -106,6 +110,11 @@ def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in settings.items():
         result |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return result
+
+
+def stored(settings: dict[str, Any]) -> dict[str, Any]:
+    """A run's settings by dotted names. One that it does not have, because it came later, is what it was without it."""
+    return LATER | flat(settings)
 
 
 def _shown(value: Any) -> Any:

@@ -35,7 +35,8 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     """
     check_precision(precision)
     device, dtype = next(model.parameters()).device.type, PRECISIONS[precision]
-    linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if KNOWN and device == "cpu" else []
+    packs = KNOWN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if packs else []
     try:
         for linear in linears:
             linear.forward = _Product(linear, dtype)  # found before the class's own

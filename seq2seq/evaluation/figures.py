@@ -4,8 +4,9 @@ Legend: T target tokens, S source tokens.
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -74,8 +75,16 @@ def bleu_vs_length_figure(
     axes.spines[["top", "right"]].set_visible(False)
     if curves:
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(curves) > BESIDE else {}
-        axes.legend(frameon=False, title=f"bars: {bars}", title_fontsize="small", alignment="left", **place)
+        _legend(axes, curves, f"bars: {bars}", **place)
     return figure
+
+
+def _legend(axes: Axes, names: Iterable[str], title: str, **place: Any) -> None:
+    """Names of curves in the order in which they were drawn; a name is text, whatever is in it."""
+    handles = axes.containers
+    legend = axes.legend(handles, names, frameon=False, title=title, title_fontsize="small", alignment="left", **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _range_order(span: tuple[int, int | None]) -> tuple[int, float]:
@@ -113,7 +122,7 @@ def joined_figure(
     axes.spines[["top", "right"]].set_visible(False)
     title = f"full: as one\nbars: {bars}\ndashed: apart"
     place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # lines go everywhere
-    axes.legend(frameon=False, title=title, title_fontsize="small", alignment="left", **place)
+    _legend(axes, curves, title, **place)
     return figure
 
 

@@ -95,3 +95,17 @@ def test_files_of_translations_are_systems_by_their_names(tmp_path):
     assert systems_of([one])[0].seeds == []
     with pytest.raises(UserError, match=r"hypotheses=.*nowhere"):
         read_hypotheses([str(tmp_path / "nowhere")], tmp_path)
+
+
+def test_a_seed_counts_once(tmp_path):
+    same = [run(tmp_path / "a", seed=1), run(tmp_path / "b", seed=1), run(tmp_path / "c", seed=2)]
+    with pytest.raises(UserError, match=r"a, .*b, .*c: these runs of rnn have a seed in common"):
+        systems_of(same)
+    assert systems_of(same[1:])[0].seeds == [1, 2]
+
+
+def test_a_run_by_two_paths_is_one_run(tmp_path):
+    folder = write(run(tmp_path / "a"))
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(UserError, match="named twice"):
+        read_runs([str(folder), str(tmp_path / "link")], "cpu")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from seq2seq import cli
-from seq2seq.compare.training import Job, jobs_of, moved_of, train_missing
+from seq2seq.compare.training import Job, jobs_of, moved_of, stored, train_missing
 from seq2seq.errors import UserError
 
 SETTINGS = {"seed": 1, "model": {"name": "rnn"}, "trainer": {"accelerator": "cpu", "max_epochs": 2}, "resume": True}
@@ -179,6 +179,11 @@ def test_what_cannot_hold_for_all_is_refused(options, typed, message):
 
 
 def test_of_finished_runs_only_the_place_of_the_corpus_can_be_said():
-    assert moved_of(["data.dir=a=b"]) == {"dir": "a=b"}
+    assert moved_of(["data.dir=a=b"], lambda word: word.partition("=")[2]) == {"dir": "a=b"}
     with pytest.raises(UserError, match=r"trainer\.max_epochs=3: runs= are trained already"):
-        moved_of(["trainer.max_epochs=3"])
+        moved_of(["trainer.max_epochs=3"], str)
+
+
+def test_a_run_from_before_a_setting_has_what_it_was_without_it():
+    assert stored({"decoding": {"beam": 5}}) == {"decoding.beam": 5, "decoding.precision": "fp32"}
+    assert stored({"decoding": {"precision": "bf16"}}) == {"decoding.precision": "bf16"}

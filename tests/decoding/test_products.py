@@ -1,5 +1,10 @@
 """Products with packed weights against plain ones, and what is left of them behind the search."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -65,3 +70,16 @@ def test_inside_each_product_is_of_the_packed_weights(model):
 def test_an_unknown_precision_is_refused():
     with pytest.raises(UserError, match="precision is fp8: choose fp32 or bf16"):
         check_precision("fp8")
+
+
+def test_bf16_works_on_a_processor_that_has_none():
+    code = """
+import torch
+from torch import nn
+from seq2seq.decoding.products import products
+model, x = nn.Linear(40, 9), torch.randn(3, 40)
+with torch.no_grad(), products(model, "bf16"):
+    assert (model(x) - x @ model.weight.T - model.bias).abs().max() < 0.1
+"""
+    environment = os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX2"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=Path(__file__).parents[2])

@@ -1,3 +1,4 @@
+import io
 import warnings
 from itertools import pairwise
 
@@ -177,3 +178,9 @@ def test_the_same_figure_is_the_same_svg():
     assert first == second
     assert first.lstrip().startswith("<?xml")
     assert "<text" not in first  # letters are shapes
+
+
+def test_a_name_in_the_legend_is_text_whatever_is_in_it():
+    figure = bleu_vs_length_figure({name: [Bucket(1, None, 3, 20.0, 10.0, 30.0)] for name in ("_a", "h$x_$", "$")})
+    figure.savefig(io.BytesIO(), format="png")
+    assert texts(figure.axes[0].get_legend().get_texts()) == ["_a", "h$x_$", "$"]
