@@ -34,5 +34,5 @@ def test_every_script_and_model_that_is_named_exists(path):
 
 def test_every_model_has_its_command_in_the_lessons():
     text = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"train\.py -m model=(\S+)", text)
+    (command,) = re.findall(r"compare\.py .*models=\[(\S+)\]", text)
     assert sorted(command.split(",")) == sorted(path.stem for path in (ROOT / "conf" / "model").glob("*.yaml"))
