@@ -263,3 +263,17 @@ def test_help_answers_at_once_and_names_every_setting(name):
     if name != "train":
         assert [key for key in keys if f"{key}=" not in found.stdout and f"{key}." not in found.stdout] == []
     assert f"scripts/{name}.py" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("data.dir=a=b/đường dẫn", "a=b/đường dẫn"),
+        ("data.dir='a b'", "a b"),
+        ("data.dir=null", None),
+        ("data.dir=~/corpus", str(Path("~/corpus").expanduser())),
+        ("layer=2", 2),
+    ],
+)
+def test_one_value_is_read_as_a_script_reads_it(word, value):
+    assert cli.typed_value(word) == value
