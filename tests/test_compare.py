@@ -96,7 +96,7 @@ def test_two_models_are_trained_and_compared(home):
 
 
 def test_the_board_has_the_curves_and_the_table(home):
-    events = EventAccumulator(str(home / "runs" / "comparison"))
+    events = EventAccumulator(str(home / "runs" / "comparison" / "tensorboard"))
     events.Reload()
     assert {"bleu_vs_length", "bleu_joined"} == set(events.Tags()["images"])
     assert "comparison/text_summary" in events.Tags()["tensors"]
@@ -108,7 +108,7 @@ def test_a_second_call_trains_and_translates_nothing_and_says_the_same(home, aga
     monkeypatch.setattr("seq2seq.translator.Translator.from_checkpoint", None)
     again(*typed(home))
     assert {name: (home / "runs/comparison" / name).read_bytes() for name in files} == files
-    assert len(list((home / "runs/comparison").glob("events.*"))) == 1
+    assert len(list((home / "runs/comparison/tensorboard").glob("events.*"))) == 1
 
 
 def test_an_interrupted_training_is_gone_on_with(home, again):
