@@ -32,12 +32,6 @@ PAIRS_AT_ONCE = 64
 AREA_AT_ONCE = 2**20  # characters of source x target: bounds the memory that the weights of these pairs take
 
 
-def has_attention(translator: Translator, layer: int | str = "mean", head: int | str = "mean") -> bool:
-    """Whether there are weights to align by. Raises UserError for a layer or head that the model does not have."""
-    check_places(translator, layer, head)
-    return translator.force(["a"], ["a"])[0].weights is not None
-
-
 def align(
     translator: Translator,
     sources: Sequence[str],
@@ -52,7 +46,8 @@ def align(
     """Links of each pair, between the words of its normalised lines; None for a model without attention.
 
     convention: see above. layer, head: as ``reduce_attention`` takes them. method, threshold: as
-    ``links_from_weights`` does. Raises UserError as ``word_weights`` does.
+    ``links_from_weights`` does. Raises UserError as ``forced_pairs`` does, and for a
+    layer or head that is not there.
     """
     options = {"layer": layer, "head": head, "method": method, "threshold": threshold}
     found = align_by_each(translator, sources, targets, (convention,), **options)
@@ -72,7 +67,7 @@ def align_by_each(
 ) -> dict[str, list[Links]] | None:
     """``align`` by several conventions, from one pass over the pairs."""
     check_extraction(method, threshold)
-    if not has_attention(translator, layer, head):
+    if not check_places(translator, layer, head):
         return None
     found: dict[str, list[Links]] = {convention: [] for convention in conventions}
     for one, size in forced_pairs(translator, sources, targets):
@@ -94,7 +89,7 @@ def word_weights(
 
     Raises UserError for a model without attention, and as ``forced_pairs`` does.
     """
-    if not has_attention(translator, layer, head):
+    if not check_places(translator, layer, head):
         raise UserError(f"model {translator.settings['model']['name']} has no attention: there is nothing to align by")
     for one, size in forced_pairs(translator, sources, targets):
         yield to_words(one, size, convention, layer, head)

@@ -56,12 +56,17 @@ def attention_heatmap(
     return alignment_figure(merged, source_words, words, title)
 
 
-def check_places(translator: Translator, layer: int | str, head: int | str) -> None:
-    """Raises UserError for a layer or head that the model does not have; without attention there is none to miss."""
+def check_places(translator: Translator, layer: int | str, head: int | str) -> bool:
+    """Whether the model has attention. Raises UserError for a layer or head that it does not have.
+
+    Without attention there is none to miss.
+    """
     weights = translator.translate(["a"], beam=1, max_length=2, attention=True)[0].weights
-    if weights is not None:
-        _check_place("layer", layer, weights.shape[0], ("mean",))
-        _check_place("head", head, weights.shape[1], ("mean", "max"))
+    if weights is None:
+        return False
+    _check_place("layer", layer, weights.shape[0], ("mean",))
+    _check_place("head", head, weights.shape[1], ("mean", "max"))
+    return True
 
 
 def _check_place(name: str, value: int | str, count: int, rules: tuple[str, ...]) -> None:
