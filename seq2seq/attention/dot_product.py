@@ -13,10 +13,13 @@ from torch import Tensor
 
 from seq2seq.attention.attend import attend
 
+SHORT = 256 * 256  # energies of a head: a processor's cache holds so many, and beyond them the fused kernel wins
+
 
 def repeat_heads(vectors: Tensor, heads: int) -> Tensor:
     """Keys or values (…, k, S, d) to (…, h, S, d): query head i reads head i // g."""
-    return vectors.repeat_interleave(heads // vectors.shape[-3], -3)
+    group = heads // vectors.shape[-3]
+    return vectors if group == 1 else vectors.repeat_interleave(group, -3)
 
 
 def scaled_dot_product(
@@ -29,17 +32,12 @@ def scaled_dot_product(
     bias: added to the energies, broadcastable to them.
     Gives context (…, h, T, d) and weights (…, h, T, S), which take memory in proportion to T·S.
     """
-    if query.dim() > 2 and query.shape[-3] != keys.shape[-3]:
+    if query.dim() > 2:
         keys, values = (repeat_heads(vectors, query.shape[-3]) for vectors in (keys, values))  # (…, h, S, d)
     energies = query @ keys.transpose(-2, -1)  # (…, h, T, S)
     if scaled:
         energies = energies / math.sqrt(query.shape[-1])
     return attend(energies if bias is None else energies + bias, values, mask)
-
-
-def kernel_ready(vectors: Tensor) -> Tensor:
-    """Keys or values that will be read at many steps, in the type and order in which ``fused`` reads them."""
-    return (vectors.float() if vectors.device.type == "cpu" else vectors).contiguous()
 
 
 def fused(
@@ -55,29 +53,52 @@ def fused(
     """The same context by PyTorch's kernel, which keeps no weights. Arguments as above, shapes (B, h, T, d).
 
     causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
-    On a CPU it runs in fp32: at a sentence's length its bf16 form is several times slower.
+    On a CPU that kernel is several times slower in bf16 than in fp32, which it therefore gets; and for sentences
+    ``few_passes`` in bf16 takes half of the time of that.
     A mask of whole rows (…, T, S) may leave a row without keys: its context is 0, whatever the kernel makes of it.
     """
-    if query.device.type == "cpu" and query.dtype != torch.float32:
+    on_cpu = query.device.type == "cpu"
+    narrow = on_cpu and query.dtype == torch.bfloat16
+    # bf16 keeps three digits of an energy, which is too little for the large ones that nothing scales
+    if narrow and not (scaled and query.shape[2] * keys.shape[2] <= SHORT):
         with torch.autocast("cpu", enabled=False):
             wide = (vectors.float() for vectors in (query, keys, values))
             return fused(*wide, mask, causal=causal, scaled=scaled, bias=bias).to(query.dtype)
-    if query.device.type == "cpu" and query.shape[2] == 1 and mask is None:
+    if on_cpu and query.shape[2] == 1 and mask is None:
         return one_query(query, keys, values, scaled=scaled, bias=bias)
+    if narrow and causal:
+        causal, mask = False, torch.ones(query.shape[2], query.shape[2], dtype=torch.bool).tril()  # (T, T)
     empty = None
     if mask is not None and mask.shape[-2] > 1:
         empty = ~mask.any(-1, keepdim=True)  # (…, T, 1)
         mask = mask | empty
-    if bias is not None:
-        bias = bias.to(query.dtype)
-        mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)  # (…, h, T, S)
-    context = F.scaled_dot_product_attention(
-        *(query, keys, values, mask),
-        is_causal=causal,
-        scale=None if scaled else 1.0,
-        enable_gqa=query.shape[1] != keys.shape[1],
-    )  # (B, h, T, d)
+    if narrow:
+        context = few_passes(query, keys, values, mask, bias)  # (B, h, T, d)
+    else:
+        if bias is not None:
+            bias = bias.to(query.dtype)
+            mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)  # (…, h, T, S)
+        context = F.scaled_dot_product_attention(
+            *(query, keys, values, mask),
+            is_causal=causal,
+            scale=None if scaled else 1.0,
+            enable_gqa=query.shape[1] != keys.shape[1],
+        )  # (B, h, T, d)
     return context if empty is None else context.masked_fill(empty, 0.0)
+
+
+def few_passes(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The same by plain products, where all energies fit into a cache: as little else as possible reads them.
+
+    Arguments as of ``fused``; every row of the mask has a key. Products are in the query's type, the softmax in fp32.
+    """
+    keys, values = (repeat_heads(vectors, query.shape[1]) for vectors in (keys, values))  # (B, h, S, d)
+    energies = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1)  # (B, h, T, S)
+    if mask is not None:
+        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, torch.finfo(torch.float32).min / 2)
+        bias = closed if bias is None else bias + closed  # (…, T, S)
+    energies = energies.float() if bias is None else energies + bias
+    return energies.softmax(-1).to(values.dtype) @ values  # (B, h, T, d)
 
 
 def one_query(

@@ -14,11 +14,14 @@ _LEVELS = 1 << 16
 
 def cpu_dropout(values: Tensor, rate: float) -> Tensor:
     """Set elements to 0 with probability ``rate`` and scale the others by 1 / (1 − rate)."""
-    drop = round(rate * _LEVELS)
+    drop = min(round(rate * _LEVELS), _LEVELS - 1)
+    if drop == 0:
+        return values
     words = torch.empty((values.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     pieces = words.view(torch.int16)[: values.numel()].view(values.shape)  # uniform over −32,768 … 32,767
-    scale = _LEVELS / (_LEVELS - drop)
-    return values * pieces.ge(drop - _LEVELS // 2).to(values.dtype).mul_(scale)
+    least = drop - _LEVELS // 2  # of a piece whose element stays
+    kept = pieces.clamp_(least - 1, least).sub_(least - 1)  # 0 or 1, in fewer instructions than a comparison
+    return values * kept.to(values.dtype).mul_(_LEVELS / (_LEVELS - drop))
 
 
 class Dropout(nn.Module):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from seq2seq.attention.dot_product import kernel_ready
 from seq2seq.attention.masks import Pattern, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.attention.positions import Positions, build_positions
@@ -27,7 +26,7 @@ from seq2seq.symbols import PAD
 
 def feed_forward(size: int, inner: int, dropout: float) -> nn.Sequential:
     """§3.3: two linear maps with a ReLU between."""
-    return nn.Sequential(nn.Linear(size, inner), nn.ReLU(inplace=True), Dropout(dropout), nn.Linear(inner, size))
+    return nn.Sequential(nn.Linear(size, inner), nn.ReLU(), Dropout(dropout), nn.Linear(inner, size))
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,8 @@ class Transformer(Seq2Seq):
             states, weights = layer(states, self.source_positions, mask, attention)
             maps.append(weights)
         states = self.encoder_norm(states)
-        cache = tuple(tuple(map(kernel_ready, layer.cross_attention.keys_values(states))) for layer in self.decoder)
+        sources = (layer.cross_attention.keys_values(states) for layer in self.decoder)
+        cache = tuple(tuple(part.contiguous() for part in source) for source in sources)  # read at many steps
         return Memory(states, mask, cache, encoder_self=torch.stack(maps, 1) if attention else None)
 
     def decode(self, memory: Memory, target: Tensor, attention: bool = False) -> tuple[Tensor, Attention | None]:

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.attention.dot_product import fused, one_query, scaled_dot_product
+from seq2seq.attention.dot_product import few_passes, fused, one_query, scaled_dot_product
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.errors import UserError
 
@@ -64,6 +64,36 @@ def test_a_single_query_takes_the_short_way_to_the_same(kv_heads, biased, path):
     theirs = scaled_dot_product(*inputs, None, bias=bias)[0]
     ours = fused(*inputs, None, bias=bias) if path is fused else one_query(*inputs, bias=bias)
     same(ours, theirs, inputs + [bias] * biased)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 4])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("biased", [True, False])
+def test_few_passes_are_the_readable_ones(kv_heads, masked, biased):
+    inputs = vectors(kv_heads)
+    mask = torch.arange(7) < torch.tensor([4, 7])[:, None, None, None] if masked else None
+    bias = torch.randn(4, 7, 7, requires_grad=True) if biased else None
+    theirs = scaled_dot_product(*inputs, mask, bias=bias)[0]
+    same(few_passes(*inputs, mask, bias), theirs, inputs + [bias] * biased)
+
+
+@pytest.mark.parametrize("size", [7, 300])  # by few passes, and by the kernel
+@pytest.mark.parametrize("options", [{}, {"scaled": False}, {"causal": True}, {"masked": True}, {"biased": True}])
+def test_bf16_on_a_cpu_is_fp32_up_to_rounding(size, options):
+    inputs = [vector.detach().bfloat16() for vector in vectors(2, size)]
+    causal, scaled = options.get("causal", False), options.get("scaled", True)
+    mask = bias = None
+    if "masked" in options:
+        mask = torch.rand(2, 1, size, size) > 0.5
+        mask[0, :, 3] = False  # a row without keys
+    if "biased" in options:
+        bias = torch.randn(4, size, size)
+    seen = torch.ones(size, size).tril().bool() if causal else mask
+    wide = [vector.float() for vector in inputs]
+    context = fused(*inputs, mask, causal=causal, scaled=scaled, bias=bias)
+    assert context.dtype == torch.bfloat16
+    theirs, _ = scaled_dot_product(*wide, seen, scaled=scaled, bias=bias)
+    torch.testing.assert_close(context.float(), theirs, atol=2e-2, rtol=2e-2)
 
 
 def test_the_fused_triangle_is_the_causal_mask():

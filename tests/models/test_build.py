@@ -54,6 +54,20 @@ def test_cpu_dropout_drops_at_its_rate_and_keeps_the_mean():
     assert rows.min() > 0.22  # no stretch without drops: neighbours are independent
 
 
+@pytest.mark.parametrize("rate", [2.0**-16, 0.1, 0.5, 0.999, 1 - 2.0**-20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_cpu_dropout_keeps_what_a_plain_comparison_keeps(rate, dtype):
+    values = torch.full((100, 1003), 2.0, dtype=dtype)
+    torch.manual_seed(0)
+    ours = cpu_dropout(values, rate)
+    torch.manual_seed(0)
+    pieces = torch.empty(100 * 1003 // 4 + 1, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
+    drop = min(round(rate * 65536), 65535)
+    kept = pieces[: values.numel()].view(values.shape).int() + 32768 >= drop
+    scale = torch.tensor(65536 / (65536 - drop), dtype=dtype)
+    assert torch.equal(ours, torch.where(kept, values * scale, 0))
+
+
 def test_dropout_follows_the_seed_and_is_off_in_evaluation():
     layer, values = Dropout(0.5), torch.randn(7, 3)
     torch.manual_seed(3)
