@@ -1,10 +1,10 @@
 """Window and global attention in time and memory that grow with n, not with n².
 
-The sequence is cut into blocks as long as the window. What a query's window reaches then lies in its own block and in
+The sequence is cut into blocks as long as the window (or 2, if that is 1). What a query's window reaches then lies in its own block and in
 the neighbours (Longformer, arXiv 2004.05150, appendix A; BigBird, arXiv 2007.14062, appendix D), so that each block
 is a small attention of its own, and blocks stand beside sentences in the batch. Keys of the first positions
 are added to every block; their own queries, which see all, are done apart.
-Legend: B batch, h heads, k heads of keys, n positions, d head size, w window, c = ⌈n/w⌉ blocks,
+Legend: B batch, h heads, k heads of keys, n positions, d head size, w block, c = ⌈n/w⌉ blocks,
 r reach of a block: w·2 keys where it is causal, else w·3; g first positions that all see; R = r + g.
 """
 
@@ -56,16 +56,17 @@ def banded(
     shape to (h, …). Gives (B, h, n, d).
     """
     sentences, _, size, _ = query.shape
-    count, first = -(-size // pattern.window), min(pattern.anchors, size)
-    places = torch.arange(count * pattern.window, device=query.device).view(count, -1)  # (c, w)
+    block = max(2, pattern.window)  # w: ``fused`` does not expect a row by itself to be without keys
+    count, first = -(-size // block), min(pattern.anchors, size)
+    places = torch.arange(count * block, device=query.device).view(count, -1)  # (c, w)
     anchors = torch.arange(first, device=query.device)  # (g,)
 
     def reached(vectors: Tensor) -> Tensor:  # (B, k, n, d) to (B·c, k, R, d)
-        near = reach(vectors, pattern.window, pattern.causal)  # (B, k, c, r, d)
+        near = reach(vectors, block, pattern.causal)  # (B, k, c, r, d)
         far = vectors[:, :, None, :first].expand(-1, -1, count, -1, -1)  # (B, k, c, g, d)
         return torch.cat([near, far], 3).transpose(1, 2).flatten(0, 1)
 
-    near = reached_places(count, pattern.window, pattern.causal, query.device)  # (c, r)
+    near = reached_places(count, block, pattern.causal, query.device)  # (c, r)
     once = (near >= first) & (near < size)  # (c, r): the first positions come as ``anchors``
     key_places = torch.cat([near, anchors.expand(count, -1)], 1)  # (c, R)
     valid = torch.cat([once, once.new_ones(count, first)], 1)  # (c, R)
@@ -79,7 +80,7 @@ def banded(
     if bias is not None:
         added = bias(places[..., None] - key_places[:, None]).transpose(0, 1)  # (c, h, w, R)
         added = added.repeat(sentences, 1, 1, 1)  # (B·c, h, w, R)
-    blocks = cut(query, pattern.window).transpose(1, 2).flatten(0, 1)  # (B·c, h, w, d)
+    blocks = cut(query, block).transpose(1, 2).flatten(0, 1)  # (B·c, h, w, d)
     context = fused(blocks, reached(keys), reached(values), mask[:, None], scaled=scaled, bias=added)
     context = context.unflatten(0, (sentences, count)).transpose(1, 2).flatten(2, 3)[:, :, :size]  # (B, h, n, d)
     if first == 0 or pattern.causal:  # causal: nothing lies between the first positions and their own past

@@ -12,8 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seq2seq.attention.attend import attend
+from seq2seq.attention.masks import causal_mask
 
-SHORT = 256 * 256  # energies of a head: a processor's cache holds so many, and beyond them the fused kernel wins
+# On a CPU the fused kernel is for more than this: what is less is faster by ``few_passes``.
+FEW = 8  # queries in fp32, such as those of a step of inference
+SHORT = 256 * 256  # energies of a head in bf16, which a processor's cache still holds
 
 
 def repeat_heads(vectors: Tensor, heads: int) -> Tensor:
@@ -53,33 +56,31 @@ def fused(
     """The same context by PyTorch's kernel, which keeps no weights. Arguments as above, shapes (B, h, T, d).
 
     causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
-    On a CPU that kernel is several times slower in bf16 than in fp32, which it therefore gets; and for sentences
-    ``few_passes`` in bf16 takes half of the time of that.
-    A mask of whole rows (…, T, S) may leave a row without keys: its context is 0, whatever the kernel makes of it.
+    A mask of rows (…, T, S) may leave one of them without keys: its context is 0, whatever the kernel makes of it. Not
+    so a single row (…, 1, S), which is looked at in every step of inference.
     """
-    on_cpu = query.device.type == "cpu"
-    narrow = on_cpu and query.dtype == torch.bfloat16
-    # bf16 keeps three digits of an energy, which is too little for the large ones that nothing scales
-    if narrow and not (scaled and query.shape[2] * keys.shape[2] <= SHORT):
+    on_cpu, narrow = query.device.type == "cpu", query.dtype == torch.bfloat16
+    # On a CPU the kernel is several times slower in bf16 than in fp32. Energies that nothing scales are large, and
+    # bf16 keeps three digits of them.
+    if on_cpu and narrow and not (scaled and query.shape[2] * keys.shape[2] <= SHORT):
         with torch.autocast("cpu", enabled=False):
             wide = (vectors.float() for vectors in (query, keys, values))
             return fused(*wide, mask, causal=causal, scaled=scaled, bias=bias).to(query.dtype)
-    if on_cpu and query.shape[2] == 1 and mask is None:
-        return one_query(query, keys, values, scaled=scaled, bias=bias)
-    if narrow and causal:
-        causal, mask = False, torch.ones(query.shape[2], query.shape[2], dtype=torch.bool).tril()  # (T, T)
+    few = on_cpu and (narrow or query.shape[2] <= FEW)
+    if few and causal:
+        causal, mask = False, causal_mask(query.shape[2])  # (T, T)
     empty = None
     if mask is not None and mask.shape[-2] > 1:
         empty = ~mask.any(-1, keepdim=True)  # (…, T, 1)
         mask = mask | empty
-    if narrow:
-        context = few_passes(query, keys, values, mask, bias)  # (B, h, T, d)
+    if mask is not None and (few or bias is not None):
+        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)  # (…, T, S)
+        bias = closed if bias is None else bias + closed
+    if few:
+        context = few_passes(query, keys, values, bias, scaled=scaled)  # (B, h, T, d)
     else:
-        if bias is not None:
-            bias = bias.to(query.dtype)
-            mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)  # (…, h, T, S)
         context = F.scaled_dot_product_attention(
-            *(query, keys, values, mask),
+            *(query, keys, values, mask if bias is None else bias.to(query.dtype)),
             is_causal=causal,
             scale=None if scaled else 1.0,
             enable_gqa=query.shape[1] != keys.shape[1],
@@ -87,29 +88,18 @@ def fused(
     return context if empty is None else context.masked_fill(empty, 0.0)
 
 
-def few_passes(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
-    """The same by plain products, where all energies fit into a cache: as little else as possible reads them.
+def few_passes(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None, *, scaled: bool = True) -> Tensor:
+    """The same by plain products and as little else as possible, for energies that fit into a cache.
 
-    Arguments as of ``fused``; every row of the mask has a key. Products are in the query's type, the softmax in fp32.
+    bias: added to the energies, broadcastable to (B, h, T, S); it closes what must not be attended to as well. Products
+    are in the type of the query, the softmax is in fp32. Query heads that share keys stand side by side as queries of
+    one head, so that no key is copied.
     """
-    keys, values = (repeat_heads(vectors, query.shape[1]) for vectors in (keys, values))  # (B, h, S, d)
-    energies = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1)  # (B, h, T, S)
-    if mask is not None:
-        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, torch.finfo(torch.float32).min / 2)
-        bias = closed if bias is None else bias + closed  # (…, T, S)
+    shape = *query.shape[:3], keys.shape[2]
+    query = query.unflatten(1, (keys.shape[1], -1)).flatten(2, 3)  # (B, k, g·T, d)
+    if scaled:
+        query = query / math.sqrt(query.shape[-1])
+    energies = (query @ keys.transpose(-2, -1)).view(shape)  # (B, h, T, S)
     energies = energies.float() if bias is None else energies + bias
-    return energies.softmax(-1).to(values.dtype) @ values  # (B, h, T, d)
-
-
-def one_query(
-    query: Tensor, keys: Tensor, values: Tensor, *, scaled: bool = True, bias: Tensor | None = None
-) -> Tensor:
-    """The same for a step of inference, T = 1, which has nothing to fuse: two plain products take less time.
-
-    query: (B, h, 1, d), keys and values: (B, k, S, d), bias: (h, 1, S); gives (B, h, 1, d).
-    Query heads that share keys stand side by side as queries of one head, so that no key is copied.
-    """
-    shared = query.unflatten(1, (keys.shape[1], -1)).squeeze(3)  # (B, k, g, d)
-    bias = None if bias is None else bias.unflatten(0, (keys.shape[1], -1)).squeeze(2)  # (k, g, S)
-    context, _ = scaled_dot_product(shared, keys, values, None, scaled=scaled, bias=bias)  # (B, k, g, d)
-    return context.flatten(1, 2).unsqueeze(2)  # (B, h, 1, d)
+    weights = energies.softmax(-1).to(values.dtype).view(*query.shape[:3], -1)  # (B, k, g·T, S)
+    return (weights @ values).view(*shape[:3], -1)  # (B, h, T, d)

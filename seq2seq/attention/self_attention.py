@@ -1,13 +1,15 @@
 """Self-attention: queries, keys and values from one sequence, so that positions and patterns have a meaning.
 
 Legend: B batch, T positions, D model size, h heads, k heads of keys and values, d = D/h head size, N rows of inference,
-t cached positions.
+t cached positions, r with room for more.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from seq2seq.attention.banded import banded
+from seq2seq.attention.cache import Cache
 from seq2seq.attention.dot_product import fused, scaled_dot_product
 from seq2seq.attention.masks import Pattern
 from seq2seq.attention.multihead import MultiHeadAttention
@@ -50,19 +52,21 @@ class SelfAttention(MultiHeadAttention):
             return self.join(context), alignment
         return self.join(fused(query, keys, values, mask, causal=triangle, scaled=self.scaled, bias=bias)), None
 
-    def step(self, states: Tensor, positions: Positions, past: tuple, done: int) -> tuple[Tensor, tuple]:
-        """Position ``done`` of a causal sequence. states: (N, 1, D); past: keys and values (N, k, t, d) of the
-        positions ``pattern.kept(done)``. Gives (N, 1, D), and keys and values of ``pattern.kept(done + 1)``.
+    def step(self, states: Tensor, positions: Positions, past: Cache, done: int) -> tuple[Tensor, Cache]:
+        """Position ``done`` of a causal sequence. states: (N, 1, D); past: of the positions ``pattern.kept(done)``.
+
+        Gives (N, 1, D), and the cache of ``pattern.kept(done + 1)``.
         """
         here = torch.full((1,), done, device=states.device)
         query = positions.rotate(self.queries(states), here)  # (N, h, 1, d)
         keys, values = self.keys_values(states)  # (N, k, 1, d) each
-        cache = positions.rotate(keys, here), values
-        cache = tuple(torch.cat([old, new.to(old.dtype)], 2) for old, new in zip(past, cache, strict=True))
+        cache = past.append(positions.rotate(keys, here), values)
         places = self.pattern.kept(done + 1, states.device)  # (t,)
-        if len(places) < cache[0].shape[2]:  # the oldest of the window falls out
-            first = self.pattern.anchors
-            cache = tuple(torch.cat([part[:, :, :first], part[:, :, first + 1 :]], 2) for part in cache)
+        if len(places) < cache.size:  # the oldest of the window falls out
+            cache = cache.without(self.pattern.anchors)
         bias = positions.bias(here[:, None] - places) if positions.relative else None  # (h, 1, t)
         mask = self.pattern.allows(here[:, None], places) if self.pattern.kind == "strided" else None  # (1, t)
-        return self.join(fused(query, *cache, mask, scaled=self.scaled, bias=bias)), cache
+        if cache.room:  # r = t + room keys; their number must not change at every step: a kernel is made for each
+            mask = F.pad(torch.ones_like(places[None], dtype=torch.bool) if mask is None else mask, (0, cache.room))
+            bias = None if bias is None else F.pad(bias, (0, cache.room))
+        return self.join(fused(query, cache.keys, cache.values, mask, scaled=self.scaled, bias=bias)), cache

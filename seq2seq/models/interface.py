@@ -10,20 +10,22 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from seq2seq.attention.cache import Cache
+
 
 def _select(value: Any, rows: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value.index_select(0, rows)
     if isinstance(value, tuple):
         return tuple(_select(item, rows) for item in value)
-    if isinstance(value, Rows):
+    if isinstance(value, (Rows, Cache)):
         return value.select(rows)
     return value
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A record whose tensors (also inside tuples) all have the row, or sentence, as first axis."""
+    """A record whose tensors (also inside tuples and caches) all have the row, or sentence, as first axis."""
 
     def select(self, rows: Tensor) -> Self:
         """Re-order, repeat or thin the rows. ``rows`` is (R,) int64; every tensor then has R rows."""

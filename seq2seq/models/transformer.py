@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from seq2seq.attention.cache import Cache
 from seq2seq.attention.masks import Pattern, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.attention.positions import Positions, build_positions
@@ -104,8 +105,8 @@ class DecoderLayer(Layer):
         return states, alignment, own
 
     def step(
-        self, states: Tensor, positions: Positions, past: tuple, done: int, cross: tuple, mask: Tensor, weights: bool
-    ) -> tuple[Tensor, Tensor | None, tuple]:
+        self, states: Tensor, positions: Positions, past: Cache, done: int, cross: tuple, mask: Tensor, weights: bool
+    ) -> tuple[Tensor, Tensor | None, Cache]:
         """The target's position ``done``. states: (N, 1, D); past and the new cache: see ``SelfAttention.step``.
 
         Gives states, cross weights (B, h, K, S) on request, and the new cache.
@@ -123,12 +124,12 @@ class DecoderLayer(Layer):
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """done: steps, the same for all rows. caches: for each layer, keys and values (N, k, t, d) of the steps that the
-    pattern of attention still needs, t ≤ done.
+    """done: steps, the same for all rows. caches: for each layer, of the t ≤ done steps that the pattern of attention
+    still needs.
     """
 
     done: int
-    caches: tuple
+    caches: tuple[Cache, ...]
 
 
 class Transformer(Seq2Seq):
@@ -221,8 +222,7 @@ class Transformer(Seq2Seq):
 
     def start(self, memory: Memory) -> TransformerState:
         """See ``Seq2Seq.start``: empty caches."""
-        empty = [keys.new_zeros(*keys.shape[:2], 0, keys.shape[3]) for keys, _ in memory.cache]  # (B, k, 0, d) each
-        return TransformerState(0, tuple((keys, keys) for keys in empty))
+        return TransformerState(0, tuple(Cache.empty(keys) for keys, _ in memory.cache))
 
     def step(
         self, memory: Memory, tokens: Tensor, state: TransformerState, attention: bool = False

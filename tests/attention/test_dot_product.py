@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.attention.dot_product import few_passes, fused, one_query, scaled_dot_product
+from seq2seq.attention.dot_product import FEW, few_passes, fused, scaled_dot_product
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.errors import UserError
 
@@ -13,6 +13,9 @@ from seq2seq.errors import UserError
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
+
+
+LONG = FEW + 4  # queries: more than ``few_passes`` gets in fp32
 
 
 def vectors(kv_heads=4, size=7):
@@ -43,10 +46,11 @@ def test_shared_heads_equal_pytorchs_grouped_queries(kv_heads, scaled):
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("biased", [True, False])
-def test_the_fused_path_means_what_the_readable_one_means(kv_heads, scaled, biased):
-    inputs = vectors(kv_heads)
-    bias = torch.randn(4, 7, 7, requires_grad=True) if biased else None
-    mask = torch.rand(2, 1, 7, 7) > 0.5
+@pytest.mark.parametrize("size", [7, LONG])
+def test_the_fused_path_means_what_the_readable_one_means(kv_heads, scaled, biased, size):
+    inputs = vectors(kv_heads, size)
+    bias = torch.randn(4, size, size, requires_grad=True) if biased else None
+    mask = torch.rand(2, 1, size, size) > 0.5
     mask[0, :, 3] = False  # a row without keys
     options = {"scaled": scaled, "bias": bias}
     context = fused(*inputs, mask, **options)
@@ -55,26 +59,15 @@ def test_the_fused_path_means_what_the_readable_one_means(kv_heads, scaled, bias
 
 
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("path", [fused, one_query])
-def test_a_single_query_takes_the_short_way_to_the_same(kv_heads, biased, path):
+@pytest.mark.parametrize("queries", [1, 7])
+def test_few_passes_are_the_readable_ones(kv_heads, scaled, biased, queries):
     query, *rest = vectors(kv_heads)
-    inputs = [query[:, :, :1].detach().requires_grad_(), *rest]
-    bias = torch.randn(4, 1, 7, requires_grad=True) if biased else None
-    theirs = scaled_dot_product(*inputs, None, bias=bias)[0]
-    ours = fused(*inputs, None, bias=bias) if path is fused else one_query(*inputs, bias=bias)
-    same(ours, theirs, inputs + [bias] * biased)
-
-
-@pytest.mark.parametrize("kv_heads", [1, 4])
-@pytest.mark.parametrize("masked", [True, False])
-@pytest.mark.parametrize("biased", [True, False])
-def test_few_passes_are_the_readable_ones(kv_heads, masked, biased):
-    inputs = vectors(kv_heads)
-    mask = torch.arange(7) < torch.tensor([4, 7])[:, None, None, None] if masked else None
-    bias = torch.randn(4, 7, 7, requires_grad=True) if biased else None
-    theirs = scaled_dot_product(*inputs, mask, bias=bias)[0]
-    same(few_passes(*inputs, mask, bias), theirs, inputs + [bias] * biased)
+    inputs = [query[:, :, :queries].detach().requires_grad_(), *rest]
+    bias = torch.randn(4, queries, 7, requires_grad=True) if biased else None
+    theirs = scaled_dot_product(*inputs, None, bias=bias, scaled=scaled)[0]
+    same(few_passes(*inputs, bias, scaled=scaled), theirs, inputs + [bias] * biased)
 
 
 @pytest.mark.parametrize("size", [7, 300])  # by few passes, and by the kernel
@@ -96,9 +89,11 @@ def test_bf16_on_a_cpu_is_fp32_up_to_rounding(size, options):
     torch.testing.assert_close(context.float(), theirs, atol=2e-2, rtol=2e-2)
 
 
-def test_the_fused_triangle_is_the_causal_mask():
-    inputs = vectors(2)
-    same(fused(*inputs, None, causal=True), scaled_dot_product(*inputs, torch.ones(7, 7).tril().bool())[0], inputs)
+@pytest.mark.parametrize("size", [7, LONG])
+def test_the_fused_triangle_is_the_causal_mask(size):
+    inputs = vectors(2, size)
+    theirs, _ = scaled_dot_product(*inputs, torch.ones(size, size).tril().bool())
+    same(fused(*inputs, None, causal=True), theirs, inputs)
 
 
 def test_grouped_heads_are_many_heads_with_copied_weights():

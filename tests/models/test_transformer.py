@@ -6,6 +6,7 @@ from torch import nn
 from zoo import SETTINGS, TRANSFORMERS, VOCABULARY, build
 
 from seq2seq.attention import self_attention
+from seq2seq.attention.cache import ROOM
 from seq2seq.attention.masks import Pattern
 from seq2seq.attention.positions import build_positions
 from seq2seq.models import build_model
@@ -104,7 +105,11 @@ def test_caches_hold_the_heads_of_keys_and_no_more_than_the_window(name):
     for done in range(1, 20):
         _, _, state = model.step(memory, torch.full((3,), 5), state)
         kept = min(done, most.get(settings.get("attention"), done))
-        assert {part.shape for cache in state.caches for part in cache} == {(3, heads, kept, size)}
+        assert {cache.size for cache in state.caches} == {kept}
+        for part in (part for cache in state.caches for part in (cache.keys, cache.values)):
+            assert part.shape[:2] == (3, heads)
+            assert kept <= part.shape[2] < kept + ROOM
+            assert part.shape[3] == size
     assert {part.shape for cache in memory.cache for part in cache} == {(3, heads, 12, size)}
 
 
