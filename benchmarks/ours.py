@@ -10,9 +10,9 @@ from torch import Tensor
 
 from seq2seq.decoding.products import products
 from seq2seq.decoding.search import search
+from seq2seq.memory import keep_few_kernels, keep_freed_memory
 from seq2seq.models import build_model
 from seq2seq.symbols import EOS, PAD
-from seq2seq.training.allocator import keep_freed_memory
 from seq2seq.training.loss import smoothed_cross_entropy
 
 _COMMON = {"dropout": DROPOUT, "tied": False}  # peers differ in what they can tie
@@ -38,6 +38,7 @@ class Ours(protocol.Contender):
     def __init__(self, name: str, vocabulary: int, threads: int, settings: dict[str, Any] | None = None) -> None:
         """settings: in place of those of the peers' sizes."""
         keep_freed_memory()
+        keep_few_kernels()
         self.model = build_model(settings or SETTINGS[name], vocabulary, vocabulary, shared=True)
 
     def loss(self, prepared: protocol.Batch) -> Tensor:

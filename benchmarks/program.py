@@ -28,9 +28,9 @@ from seq2seq.data.corpora import lines
 from seq2seq.data.datamodule import TranslationData
 from seq2seq.data.grammar import generate
 from seq2seq.data.tokenizer import TokenizerPair
+from seq2seq.memory import keep_few_kernels, keep_freed_memory
 from seq2seq.models import build_model
 from seq2seq.symbols import PAD
-from seq2seq.training.allocator import keep_freed_memory
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.training.settings import precision
 
@@ -62,6 +62,7 @@ def program(model: str, folder: Path, steps: int) -> float:
 def bare(model: str, folder: Path, steps: int) -> float:
     """Pieces a second of the loop alone."""
     keep_freed_memory()
+    keep_few_kernels()
     settings = composed("train", arguments(model, folder, steps))
     data, options = settings["data"], settings["training"]
     corpus = corpus_from(data)

@@ -1,9 +1,9 @@
 """Window and global attention in time and memory that grow with n, not with n².
 
-The sequence is cut into blocks as long as the window (or 2, if that is 1). What a query's window reaches then lies in its own block and in
-the neighbours (Longformer, arXiv 2004.05150, appendix A; BigBird, arXiv 2007.14062, appendix D), so that each block
-is a small attention of its own, and blocks stand beside sentences in the batch. Keys of the first positions
-are added to every block; their own queries, which see all, are done apart.
+The sequence is cut into blocks as long as the window (or 2, if that is 1). What a query's window reaches then lies in
+its own block and in the neighbours (Longformer, arXiv 2004.05150, appendix A; BigBird, arXiv 2007.14062, appendix D),
+so that each block is a small attention of its own, and blocks stand beside sentences in the batch. Keys of the first
+positions are added to every block; their own queries, which see all, are done apart.
 Legend: B batch, h heads, k heads of keys, n positions, d head size, w block, c = ⌈n/w⌉ blocks,
 r reach of a block: w·2 keys where it is causal, else w·3; g first positions that all see; R = r + g.
 """

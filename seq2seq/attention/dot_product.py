@@ -53,7 +53,7 @@ def fused(
     scaled: bool = True,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """The same context by PyTorch's kernel, which keeps no weights. Arguments as above, shapes (B, h, T, d).
+    """The same context without the weights: by PyTorch's kernel, or by ``few_passes``. Shapes (B, h, T, d).
 
     causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
     A mask of rows (…, T, S) may leave one of them without keys: its context is 0, whatever the kernel makes of it. Not

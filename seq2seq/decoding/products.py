@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.errors import UserError
+from seq2seq.memory import keep_few_kernels
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 FP32 = "fp32"
@@ -34,6 +35,7 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     a copy of them in oneDNN's layout: the same up to rounding, without gradients.
     """
     check_precision(precision)
+    keep_few_kernels()
     device, dtype = next(model.parameters()).device.type, PRECISIONS[precision]
     packs = KNOWN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
     linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if packs else []

@@ -34,9 +34,9 @@ from seq2seq.errors import Interrupted, UserError
 from seq2seq.evaluation.figures import bleu_vs_length_figure
 from seq2seq.evaluation.links import Gold
 from seq2seq.evaluation.report import metrics, write_json
+from seq2seq.memory import keep_few_kernels, keep_freed_memory
 from seq2seq.models import build_model, count_parameters
 from seq2seq.models.interface import Seq2Seq
-from seq2seq.training.allocator import keep_freed_memory
 from seq2seq.training.callbacks import AlignmentErrors, LastValidation, LogLines, Pictures, ProgressBar, Scalars
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.resuming import Stored, clean_board, merged, newest, remaining
@@ -94,6 +94,7 @@ def _train_in(folder: Path, settings: dict[str, Any], command: str, start: Loade
         seed_everything(settings["seed"], workers=True, verbose=False)
         _quiet_lightning()
         keep_freed_memory()
+        keep_few_kernels()
         corpus = corpus_from(settings["data"])
         for split in ("train", "validation"):
             if split not in corpus:
