@@ -51,11 +51,13 @@ def arguments(model: str, folder: Path, steps: int) -> list[str]:
     return [*common, "trainer.max_epochs=-1", f"trainer.max_steps={steps}", f"trainer.validate_every={steps}"]
 
 
-def program(model: str, folder: Path, steps: int) -> float:
-    """Pieces a second of the whole program, as it says itself."""
+def program(model: str, folder: Path, steps: int, *more: str, threads: int | None = None) -> float:
+    """Pieces a second of the whole program, as it says itself. more: settings. threads: of each process."""
+    environment = os.environ | ({} if threads is None else {"OMP_NUM_THREADS": str(threads)})
     with tempfile.TemporaryDirectory() as run:
-        command = [sys.executable, "scripts/train.py", *arguments(model, folder, steps), f"run_dir={run}/run"]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [sys.executable, "scripts/train.py", *arguments(model, folder, steps), *more, f"run_dir={run}/run"]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, **silent)
         return json.loads(Path(run, "run", "metrics.json").read_text("utf-8"))["train"]["tokens_per_second"]
 
 

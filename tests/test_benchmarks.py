@@ -7,6 +7,7 @@ import sys
 import compare
 import numpy as np
 import ours
+import processes
 import program
 import protocol
 import pytest
@@ -210,3 +211,10 @@ def test_the_whole_program_and_the_bare_loop_run(tmp_path):
     assert len((tmp_path / "train.vi").read_text("utf-8").splitlines()) == 60
     assert program.program("rnn", tmp_path, steps=2) > 0
     assert program.bare("rnn", tmp_path, steps=2) > 0
+
+
+@pytest.mark.long
+def test_two_processes_and_one_run(capsys):
+    turns = processes.run(["rnn", "--steps", "2", "--rounds", "1", "--pairs", "60", "--positions", "200"])
+    assert all(len(rates) == 1 and rates[0] > 0 for rates in turns["rnn"].values())
+    assert "rnn: 2 processes" in capsys.readouterr().out
