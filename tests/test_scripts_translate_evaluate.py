@@ -66,6 +66,16 @@ def test_a_file_becomes_a_file_and_nothing_else_is_left(script, runs, capfd, tmp
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_several_workers_give_what_one_gives(script, runs, capfd, tmp_path):
+    (tmp_path / "in.txt").write_text("\n".join([*ENGLISH * 3, "", ENGLISH[0]]), encoding="utf-8")
+    outputs = []
+    for workers in (1, 2):
+        options = [f"workers={workers}", "chunk=2", "input=in.txt", "format=json", *SHORT]
+        assert script("translate", f"checkpoint={runs['luong']}", *options)["lines"] == 3 * len(ENGLISH) + 2
+        outputs.append(capfd.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
 def test_nbest_lines_carry_number_text_and_score(script, runs, capfd):
     script(
         "translate", f"checkpoint={runs['luong']}", "nbest=2", *SHORT, stdin=f"{ENGLISH[0]}\n\n{ENGLISH[1]}".encode()

@@ -17,6 +17,7 @@ import yaml
 from seq2seq.errors import Interrupted, UserError
 from seq2seq.models import MODELS
 from seq2seq.training.settings import check_settings
+from seq2seq.workers import cores
 
 log = logging.getLogger(__name__)
 
@@ -133,27 +134,21 @@ def train_missing(jobs: Sequence[Job], side_by_side: int | str, script: Path) ->
         log.info("%d of %d trainings are finished already", len(jobs) - len(missing), len(jobs))
     if not missing:
         return
-    cores = _cores()
-    count = _at_once(side_by_side, cores, missing)
+    count = _at_once(side_by_side, missing)
     log.info(
         "%d to train, %d side by side; look on: tensorboard --logdir %s", len(missing), count, jobs[0].folder.parent
     )
-    environment = os.environ | {"OMP_NUM_THREADS": str(max(1, cores // count))}
+    environment = os.environ | {"OMP_NUM_THREADS": str(max(1, cores() // count))}
     failed = _run(missing, count, script, environment)
     if failed:
         shown = ", ".join(f"{job.folder.name} (see {job.log_file})" for job in failed)
         raise UserError(f"{len(failed)} of {len(missing)} trainings failed, so nothing is compared: {shown}")
 
 
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _at_once(side_by_side: int | str, cores: int, missing: Sequence[Job]) -> int:
+def _at_once(side_by_side: int | str, missing: Sequence[Job]) -> int:
     if side_by_side == "auto":
         # What one process takes of a GPU is not known; a core is what one small training keeps busy.
-        most = cores if all(_on_cpu(job.settings["trainer"]["accelerator"]) for job in missing) else 1
+        most = cores() if all(_on_cpu(job.settings["trainer"]["accelerator"]) for job in missing) else 1
     elif type(side_by_side) is int and side_by_side >= 1:
         most = side_by_side
     else:

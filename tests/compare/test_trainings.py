@@ -61,7 +61,7 @@ def test_what_is_missing_is_trained_and_what_is_finished_is_not(tmp_path, script
 
 
 def test_the_cores_are_shared_among_the_trainings(tmp_path, script, monkeypatch):
-    monkeypatch.setattr("seq2seq.compare.training._cores", lambda: 8)
+    monkeypatch.setattr("seq2seq.compare.training.cores", lambda: 8)
     jobs = [job(tmp_path, f"rnn-{seed}") for seed in (1, 2)]
     train_missing(jobs, "auto", script)
     assert (jobs[0].folder / "threads").read_text() == "4"  # there are but two to train
