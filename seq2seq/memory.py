@@ -4,7 +4,7 @@ import ctypes
 import os
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of mallopt(3)
-KERNELS = "64"  # more than a step of any model here uses
+KERNELS = "128"  # what a step of any model here uses, twice and more
 _CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # of oneDNN, and of what PyTorch adds to it
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from seq2seq.decoding.products import KNOWN
-from seq2seq.memory import keep_few_kernels
+from seq2seq.memory import KERNELS, keep_few_kernels
 
 GROWTH = """
 import sys, torch
@@ -46,4 +46,4 @@ def test_what_the_environment_says_holds(monkeypatch):
     monkeypatch.delenv("LRU_CACHE_CAPACITY", raising=False)
     keep_few_kernels()
     assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
-    assert os.environ["LRU_CACHE_CAPACITY"] == "64"
+    assert os.environ["LRU_CACHE_CAPACITY"] == KERNELS
