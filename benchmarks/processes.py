@@ -7,11 +7,10 @@ many positions in one process, or n processes that exchange gradients. They take
 """
 
 import argparse
-import statistics
 import tempfile
 from pathlib import Path
 
-from program import program, write_corpus
+from program import program, summary, write_corpus
 
 
 def run(words: list[str] | None = None) -> dict[str, dict[str, list[float]]]:
@@ -34,17 +33,12 @@ def run(words: list[str] | None = None) -> dict[str, dict[str, list[float]]]:
         folder = Path(name)
         write_corpus(folder, options.pairs)
         for model in options.models:
-            turns: dict[str, list[float]] = {"several": [], "one": []}
+            names = f"{count} processes", f"one with {count} threads"
+            turns: dict[str, list[float]] = {name: [] for name in names}
             for _ in range(options.rounds):
-                turns["several"].append(program(model, folder, options.steps, *several, threads=1))
-                turns["one"].append(program(model, folder, options.steps, *one, threads=count))
-            ratios = [several / one for several, one in zip(*turns.values(), strict=True)]
-            middle = {kind: statistics.median(rates) for kind, rates in turns.items()}
-            print(
-                f"{model}: {count} processes {middle['several']:,.0f}, one with {count} threads {middle['one']:,.0f} "
-                f"pieces/s; ratio {statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})",
-                flush=True,
-            )
+                turns[names[0]].append(program(model, folder, options.steps, *several, threads=1))
+                turns[names[1]].append(program(model, folder, options.steps, *one, threads=count))
+            print(f"{model}: {summary(turns)}", flush=True)
             found[model] = turns
     return found
 

@@ -92,6 +92,13 @@ def bare(model: str, folder: Path, steps: int) -> float:
     return sum(batch.tokens + int(batch.source_lengths.sum()) for batch in batches) / seconds
 
 
+def summary(turns: dict[str, list[float]]) -> str:
+    """Of the rates of two contenders by turns: medians, and the median, lowest and highest ratio of a round."""
+    ratios = [one / other for one, other in zip(*turns.values(), strict=True)]
+    middle = ", ".join(f"{name} {statistics.median(rates):,.0f}" for name, rates in turns.items())
+    return f"{middle} pieces/s; ratio {statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
+
+
 def run(words: list[str] | None = None) -> dict[str, dict[str, list[float]]]:
     """Measure what the command line names; prints a line a model. Gives pieces a second of each turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,20 +116,14 @@ def run(words: list[str] | None = None) -> dict[str, dict[str, list[float]]]:
         folder = Path(name)
         write_corpus(folder, options.pairs)
         for model in options.models:
-            turns: dict[str, list[float]] = {"program": [], "bare": []}
+            turns: dict[str, list[float]] = {"program": [], "bare loop": []}
             for _ in range(options.rounds):
                 turns["program"].append(program(model, folder, options.steps))
                 command = [sys.executable, __file__, model, "--bare", name, "--steps", str(options.steps)]
                 paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
                 environment = os.environ | {"PYTHONPATH": paths}
-                turns["bare"].append(float(subprocess.check_output(command, env=environment, text=True)))
-            ratios = [one / other for one, other in zip(*turns.values(), strict=True)]
-            middle = {kind: statistics.median(rates) for kind, rates in turns.items()}
-            print(
-                f"{model}: program {middle['program']:,.0f}, bare loop {middle['bare']:,.0f} pieces/s; "
-                f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})",
-                flush=True,
-            )
+                turns["bare loop"].append(float(subprocess.check_output(command, env=environment, text=True)))
+            print(f"{model}: {summary(turns)}", flush=True)
             found[model] = turns
     return found
 
