@@ -3,11 +3,11 @@
 import multiprocessing
 
 import pytest
+from tiny import ENGLISH, write_run
 
 from seq2seq.errors import UserError
 from seq2seq.translator import Translator
 from seq2seq.workers import AHEAD, translate_chunks
-from tests.tiny import ENGLISH, write_run
 
 OPTIONS = {"beam": 2, "max_length": 10}
 
