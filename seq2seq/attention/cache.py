@@ -1,6 +1,6 @@
 """Keys and values of the positions that a decoder has been at, with room for the next ones.
 
-Legend: N rows of inference, k heads of keys and values, d head size, t positions, r room, t ≤ r.
+Legend: N rows of inference, k heads of keys and values, d head size, t positions, r ≥ t that there is memory for.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROOM = 8
+ROOM = 8  # positions that one copy makes room for; a search that re-orders its rows copies what is free as well
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from seq2seq.attention.masks import causal_mask
 # On a CPU the fused kernel is for more than this: what is less is faster by ``few_passes``.
 FEW = 8  # queries in fp32, such as those of a step of inference
 SHORT = 256 * 256  # energies of a head in bf16, which a processor's cache still holds
+CLOSED = torch.finfo(torch.float32).min / 2  # an energy whose weight is exactly 0; a row of nothing else is not NaN
 
 
 def repeat_heads(vectors: Tensor, heads: int) -> Tensor:
@@ -53,11 +54,13 @@ def fused(
     scaled: bool = True,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """The same context without the weights: by PyTorch's kernel, or by ``few_passes``. Shapes (B, h, T, d).
+    """The same context without the weights: by PyTorch's kernel, or by ``few_passes``.
 
+    Arguments as above, shapes (B, h, T, d).
     causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
-    A mask of rows (…, T, S) may leave one of them without keys: its context is 0, whatever the kernel makes of it. Not
-    so a single row (…, 1, S), which is looked at in every step of inference.
+    A mask of rows (…, T, S) may leave one of them without keys: its context is 0, whatever the kernel makes of it. A
+    mask of a single row (…, 1, S) is read at every step of inference and not looked through: without keys its context
+    means nothing.
     """
     on_cpu, narrow = query.device.type == "cpu", query.dtype == torch.bfloat16
     # On a CPU the kernel is several times slower in bf16 than in fp32. Energies that nothing scales are large, and
@@ -74,7 +77,7 @@ def fused(
         empty = ~mask.any(-1, keepdim=True)  # (…, T, 1)
         mask = mask | empty
     if mask is not None and (few or bias is not None):
-        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)  # (…, T, S)
+        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, CLOSED)  # (…, T, S)
         bias = closed if bias is None else bias + closed
     if few:
         context = few_passes(query, keys, values, bias, scaled=scaled)  # (B, h, T, d)

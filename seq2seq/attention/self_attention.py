@@ -1,7 +1,7 @@
 """Self-attention: queries, keys and values from one sequence, so that positions and patterns have a meaning.
 
 Legend: B batch, T positions, D model size, h heads, k heads of keys and values, d = D/h head size, N rows of inference,
-t cached positions, r with room for more.
+t cached positions, r ≥ t that the cache has memory for.
 """
 
 import torch

@@ -89,6 +89,16 @@ def test_bf16_on_a_cpu_is_fp32_up_to_rounding(size, options):
     torch.testing.assert_close(context.float(), theirs, atol=2e-2, rtol=2e-2)
 
 
+@pytest.mark.parametrize("size", [1, 7, LONG])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_sentence_without_a_key_is_no_nan(size, dtype):
+    inputs = [vector.detach().to(dtype).requires_grad_() for vector in vectors(2, size)]
+    context = fused(*inputs, torch.tensor([[[[True] * size]], [[[False] * size]]]))
+    assert context.isfinite().all()
+    for gradient in torch.autograd.grad(context.float().sum(), inputs):
+        assert gradient.isfinite().all()
+
+
 @pytest.mark.parametrize("size", [7, LONG])
 def test_the_fused_triangle_is_the_causal_mask(size):
     inputs = vectors(2, size)
