@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -53,7 +53,8 @@ Settings (files of conf/ explain each):
                        2 and more, or 0
   device=auto          auto, cpu, cuda:1
   chunk=512            lines read before they are translated; 1 answers each line of a pipe at once
-  workers=1            processes that share the cores, a chunk each at a time: faster for thousands of lines
+  workers=1            processes that share the cores, a chunk each at a time: faster for thousands of lines, of which
+                       a few chunks are read ahead; at a prompt one answers
 """
 CHOICES = {"format": ("text", "json"), "end": ("shown", "hidden"), "attention": ("cross", "all")}
 MOST_PIECES = 200  # of either side in a picture: beyond it nobody can read the words
@@ -73,6 +74,8 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     for key in ("chunk", "workers"):
         if settings[key] < 1:
             raise UserError(f"{key}={settings[key]}: give at least 1")
+    if settings["chunk"] == 1 < settings["workers"]:
+        raise UserError("chunk=1 answers each line before it reads the next, which keeps one process busy: workers=1")
     if None in (source or sys.stdin, target or sys.stdout):
         raise UserError("standard input or output is closed: name input=FILE and output=FILE")
     if source and not Path(source).exists():
@@ -80,6 +83,7 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     if source and target and Path(target).exists() and Path(source).samefile(target):
         raise UserError(f"output={target} is the input itself: name another file")
 
+    from seq2seq.checkpoint import find_checkpoint
     from seq2seq.decoding.products import check_precision
     from seq2seq.decoding.search import check_search
     from seq2seq.heatmaps import check_places
@@ -90,6 +94,7 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     check_search(**search, nbest=settings["nbest"])
     check_precision(decoding["precision"])
     check_too_long(settings["max_source"], settings["too_long"])
+    settings["checkpoint"] = find_checkpoint(settings["checkpoint"])  # one file, whatever a training writes meanwhile
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     if settings["heatmap"]:
         check_places(translator, settings["layer"], settings["head"])
@@ -116,23 +121,23 @@ def _translate_lines(translator: "Translator", settings: dict[str, Any], out: Bi
     attention = bool(settings["heatmap"]) or settings["format"] == "json"
     most = 1 if typed else 64 if attention else settings["chunk"]  # weights are many times as large as the text
     options = settings["decoding"] | {key: settings[key] for key in ("nbest", "max_source", "too_long")}
+    options |= {"attention": attention}
     counts = {"lines": 0, "heatmaps": 0}
-    options["attention"] = attention
     chunks, workers = _chunks(lines, min(most, settings["chunk"])), settings["workers"]
     if workers > 1 and not typed:
         found = translate_chunks(chunks, settings["checkpoint"], settings["device"], workers, options)
     else:
         found = (translator.translate(texts, **options) for texts in chunks)
-    for translations in found:
-        for translation in translations:
-            out.write(_format(translation, counts["lines"], settings).encode())
-            counts["lines"] += 1
-            faults.add_too_long(counts["lines"], translation)
-            if settings["heatmap"] and translation.text:
-                counts["heatmaps"] += _draw(
-                    translation, counts["lines"], translator.settings["model"]["name"], settings
-                )
-        out.flush()
+    model = translator.settings["model"]["name"]
+    with closing(found):
+        for translations in found:
+            for translation in translations:
+                out.write(_format(translation, counts["lines"], settings).encode())
+                counts["lines"] += 1
+                faults.add_too_long(counts["lines"], translation)
+                if settings["heatmap"] and translation.text:
+                    counts["heatmaps"] += _draw(translation, counts["lines"], model, settings)
+            out.flush()
     faults.finish()
     return counts
 

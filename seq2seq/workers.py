@@ -2,12 +2,16 @@
 
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from itertools import islice
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import UserError
@@ -17,8 +21,6 @@ if TYPE_CHECKING:  # heavy
 
 AHEAD = 2  # chunks a worker that are read before they are asked for: none waits, and no input is read whole
 
-_translator: "Translator | None" = None  # of this process, where it is a worker
-
 
 def cores() -> int:
     """Those that this process may use."""
@@ -26,44 +28,56 @@ def cores() -> int:
 
 
 def translate_chunks(
-    chunks: Iterable[list[str]], checkpoint: str, device: str, workers: int, options: dict[str, Any]
+    chunks: Iterable[list[str]], checkpoint: Path, device: str, workers: int, options: dict[str, Any]
 ) -> Iterator[list["Translation"]]:
     """The translations of each chunk of lines, in order, by so many processes; they share the cores.
 
-    checkpoint and device: as ``Translator.from_checkpoint`` takes them. options: of ``Translator.translate``, which
-    says what it raises. Raises UserError where a process dies, which is mostly for want of memory.
+    checkpoint: a file. device: as ``Translator.from_checkpoint`` takes it. options: of ``Translator.translate``, which
+    says what it raises. Raises UserError where a process dies, which is mostly for want of memory. The processes end
+    with this iterator, whether it is exhausted or closed, and with the process that it belongs to.
     """
-    threads = max(1, cores() // workers)
-    started = (checkpoint, device, threads)
-    # Not forked: threads of the libraries below PyTorch do not survive that.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, started) as pool:
-        chunks = iter(chunks)
-        waiting: deque[Future[list[Translation]]] = deque()
-        try:
-            while True:
-                for chunk in islice(chunks, workers * AHEAD - len(waiting)):
-                    waiting.append(pool.submit(_translate, chunk, options))
-                if not waiting:
-                    return
-                yield waiting.popleft().result()
-        except BrokenProcessPool as error:
-            raise UserError(
-                f"workers={workers}: one of them died, perhaps for want of memory; take fewer, or a smaller chunk"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
+    context = get_context("spawn")  # not forked: threads of the libraries below PyTorch do not survive that
+    parents_end, ours = context.Pipe(duplex=False)  # nothing is sent; that it closes says that nobody waits any more
+    started = (parents_end, max(1, cores() // workers))
+    pool = ProcessPoolExecutor(workers, context, _start, started)
+    chunks = iter(chunks)
+    waiting: deque[Future[list[Translation]]] = deque()
+    try:
+        while True:
+            for chunk in islice(chunks, workers * AHEAD - len(waiting)):
+                waiting.append(pool.submit(_translate, checkpoint, device, chunk, options))
+            if not waiting:
+                return
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            f"workers={workers}: one of them died, perhaps for want of memory; take fewer, or a smaller chunk"
+        ) from error
+    finally:
+        ours.close()
+        pool.shutdown(cancel_futures=True)
+        parents_end.close()
 
 
-def _start(checkpoint: str, device: str, threads: int) -> None:
-    global _translator
+def _start(parents_end: Connection, threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process gets it too, and ends the others
+    threading.Thread(target=_end_with, args=(parents_end,), daemon=True).start()
     import torch
 
+    torch.set_num_threads(min(threads, torch.get_num_threads()))  # fewer where the environment says so
+
+
+def _end_with(parents_end: Connection) -> None:
+    parents_end.poll(None)
+    os._exit(1)
+
+
+@cache
+def _loaded(checkpoint: Path, device: str) -> "Translator":
     from seq2seq.translator import Translator
 
-    torch.set_num_threads(threads)
-    _translator = Translator.from_checkpoint(checkpoint, device)
+    return Translator.from_checkpoint(checkpoint, device)
 
 
-def _translate(lines: list[str], options: dict[str, Any]) -> list["Translation"]:
-    return _translator.translate(lines, **options)
+def _translate(checkpoint: Path, device: str, lines: list[str], options: dict[str, Any]) -> list["Translation"]:
+    return _loaded(checkpoint, device).translate(lines, **options)

@@ -66,14 +66,32 @@ def test_a_file_becomes_a_file_and_nothing_else_is_left(script, runs, capfd, tmp
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_several_workers_give_what_one_gives(script, runs, capfd, tmp_path):
-    (tmp_path / "in.txt").write_text("\n".join([*ENGLISH * 3, "", ENGLISH[0]]), encoding="utf-8")
+@pytest.mark.parametrize("source", ["file", "standard input"])
+def test_several_workers_give_what_one_gives(script, runs, capfd, tmp_path, source):
+    text = "\n".join([*ENGLISH * 3, "", ENGLISH[0]])
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    given = {"stdin": text.encode()} if source == "standard input" else {}
     outputs = []
     for workers in (1, 2):
-        options = [f"workers={workers}", "chunk=2", "input=in.txt", "format=json", *SHORT]
-        assert script("translate", f"checkpoint={runs['luong']}", *options)["lines"] == 3 * len(ENGLISH) + 2
+        options = [f"workers={workers}", "chunk=2", "format=json", f"heatmap=pictures-{workers}", *SHORT]
+        options += [] if given else ["input=in.txt"]
+        counts = script("translate", f"checkpoint={runs['luong']}", *options, **given)
+        assert counts == {"lines": 3 * len(ENGLISH) + 2, "heatmaps": 3 * len(ENGLISH) + 1}
         outputs.append(capfd.readouterr().out)
     assert outputs[0] == outputs[1]
+    one, two = (sorted(path.name for path in (tmp_path / f"pictures-{workers}").iterdir()) for workers in (1, 2))
+    assert one == two
+    assert len(one) == 3 * len(ENGLISH) + 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_when_nothing_can_be_written_no_worker_goes_on(runs, tmp_path):
+    (tmp_path / "in.txt").write_text("\n".join(ENGLISH * 50), encoding="utf-8")
+    options = ["workers=2", "chunk=2", f"input={tmp_path}/in.txt", "output=/dev/full", *SHORT]
+    command = [sys.executable, SCRIPTS / "translate.py", f"checkpoint={runs['luong']}", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "error: /dev/full: No space left on device, the output is not whole\n"
 
 
 def test_nbest_lines_carry_number_text_and_score(script, runs, capfd):
@@ -161,6 +179,7 @@ def test_a_model_without_attention_says_so_once_and_draws_nothing(script, runs, 
         (["checkpoint=RUN", "input=text", "attention=best"], "attention=best: choose cross or all"),
         (["checkpoint=RUN", "input=text", "attention=all"], "add format=json"),
         (["checkpoint=RUN", "input=text", "chunk=0"], "chunk=0"),
+        (["checkpoint=RUN", "input=text", "chunk=1", "workers=2"], "chunk=1 answers each line"),
         (["checkpoint=RUN", "input=text", "nbest=9"], "nbest is 9 with beam 5"),
         (["checkpoint=RUN", "input=text", "device=toaster"], "device=toaster"),
         (["checkpoint=RUN", "input=text", "heatmap=h", "layer=3"], "layer=3: this model has layers 0 to 2"),

@@ -1,20 +1,28 @@
-"""Several processes: order, how far ahead is read, and what happens when one dies."""
+"""Several processes: order, how far ahead is read, and what happens when one dies or nobody waits any more."""
 
+import itertools
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tiny import ENGLISH, write_run
 
+from seq2seq.checkpoint import find_checkpoint
 from seq2seq.errors import UserError
 from seq2seq.translator import Translator
 from seq2seq.workers import AHEAD, translate_chunks
 
 OPTIONS = {"beam": 2, "max_length": 10}
+TRANSLATE = Path(__file__).resolve().parents[1] / "scripts" / "translate.py"
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return str(write_run(tmp_path_factory.mktemp("workers") / "run", "luong"))
+    return find_checkpoint(write_run(tmp_path_factory.mktemp("workers") / "run", "luong"))
 
 
 def test_chunks_come_in_their_order_and_are_not_read_far_ahead(run):
@@ -42,9 +50,41 @@ def test_a_worker_that_dies_is_one_clear_line(run):
         list(found)
 
 
-def test_who_stops_early_leaves_nobody_behind(run):
-    found = translate_chunks(([line] for line in ENGLISH * 10), run, "cpu", 2, OPTIONS)
-    next(found)
-    assert multiprocessing.active_children()
-    found.close()
+def test_what_is_wrong_in_a_worker_is_said_as_it_is(run):
+    with pytest.raises(UserError, match=r"gone\.ckpt: no such file"):
+        list(translate_chunks([ENGLISH], run.with_name("gone.ckpt"), "cpu", 2, OPTIONS))
+    with pytest.raises(UserError, match="beam"):
+        list(translate_chunks([ENGLISH], run, "cpu", 2, OPTIONS | {"beam": 0}))
     assert not multiprocessing.active_children()
+
+
+def test_who_stops_early_waits_for_nobody_and_leaves_nobody_behind(run):
+    endless = ENGLISH * 1000
+    found = translate_chunks(itertools.chain([ENGLISH], itertools.repeat(endless)), run, "cpu", 2, OPTIONS)
+    next(found)
+    workers = multiprocessing.active_children()
+    found.close()
+    assert workers
+    assert not multiprocessing.active_children()
+    assert all(worker.exitcode != 0 for worker in workers)  # in the middle of their work
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_with_the_first_process_end_the_others(run, number):
+    """Ctrl-C reaches all of them, the other signals the first alone; the pipes close when the last has ended."""
+    command = [sys.executable, TRANSLATE, f"checkpoint={run}", "workers=2", "chunk=4", "decoding.beam=2", "device=cpu"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
+        process.stdin.write("\n".join(ENGLISH * 10))
+        process.stdin.flush()  # and it stays open: there is more to wait for
+        process.stdout.readline()
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        _, errors = process.communicate(timeout=300)
+    if number == signal.SIGINT:
+        assert (process.returncode, errors) == (130, "error: stopped\n")
+    else:
+        assert process.returncode == -number

@@ -15,9 +15,12 @@ ROOM = 8  # positions that one copy makes room for; a search that re-orders its 
 
 @dataclass(frozen=True)
 class Cache:
-    """It never changes: ``append`` gives a new cache, which shares memory with this one where nobody can tell."""
+    """Its t positions never change: ``append`` gives a new cache, which may share memory with this one.
 
-    keys: Tensor  # (N, k, r, d), zeros from t on
+    What lies from t on is for a mask to close: zeros, or a position of the cache that shares the memory.
+    """
+
+    keys: Tensor  # (N, k, r, d)
     values: Tensor  # (N, k, r, d), likewise
     size: int  # t
     written: list[int] = field(default_factory=list)  # one number: positions in this memory, by whichever cache
@@ -33,31 +36,33 @@ class Cache:
         """Positions r − t that are not taken."""
         return self.keys.shape[2] - self.size
 
-    def append(self, keys: Tensor, values: Tensor) -> Self:
-        """With one position more, (N, k, 1, d) each.
+    def append(self, keys: Tensor, values: Tensor, dropped: int | None = None) -> Self:
+        """With one position more, (N, k, 1, d) each, in the type of those there are.
 
-        It is written behind those there are, unless there is no room, or another cache wrote there before, or a
-        gradient is to flow back; then all are copied first.
+        dropped: the place of a position that leaves. The new one is written behind the others, unless there is no room,
+        or another cache wrote there before, or one leaves, or a gradient is to flow back; then all are copied.
         """
-        new, size = (keys, values), self.size + 1
-        if torch.is_grad_enabled():
-            return type(self)(*(torch.cat([old, one], 2) for old, one in zip(self._taken(), new, strict=True)), size)
+        new = keys.to(self.keys.dtype), values.to(self.values.dtype)
+        if torch.is_grad_enabled() or dropped is not None:
+            end = self.size if dropped is None else dropped
+            joined = (
+                torch.cat([old[:, :, :end], old[:, :, end + 1 :], one], 2)
+                for old, one in zip(self.taken(), new, strict=True)
+            )
+            return type(self)(*joined, self.size + (dropped is None))
         memory, written = (self.keys, self.values), self.written
-        if not self.room or written != [self.size]:
-            memory, written = tuple(F.pad(old, (0, 0, 0, ROOM)) for old in self._taken()), [self.size]
+        frozen = self.keys.is_inference() and not torch.is_inference_mode_enabled()
+        if not self.room or frozen or written != [self.size]:
+            memory, written = tuple(F.pad(old, (0, 0, 0, ROOM)) for old in self.taken()), [self.size]
         for buffer, one in zip(memory, new, strict=True):
-            buffer[:, :, self.size : size] = one
-        written[0] = size
-        return type(self)(*memory, size, written)
-
-    def without(self, place: int) -> Self:
-        """All positions but the one at this place; no room is left."""
-        parts = (torch.cat([part[:, :, :place], part[:, :, place + 1 :]], 2) for part in self._taken())
-        return type(self)(*parts, self.size - 1)
+            buffer[:, :, self.size : self.size + 1] = one
+        written[0] = self.size + 1
+        return type(self)(*memory, self.size + 1, written)
 
     def select(self, rows: Tensor) -> Self:
         """See ``models.interface.Rows.select``."""
         return type(self)(self.keys.index_select(0, rows), self.values.index_select(0, rows), self.size, [self.size])
 
-    def _taken(self) -> tuple[Tensor, Tensor]:
-        return self.keys[:, :, : self.size], self.values[:, :, : self.size]  # (N, k, t, d) each
+    def taken(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of the t positions, (N, k, t, d) each."""
+        return self.keys[:, :, : self.size], self.values[:, :, : self.size]

@@ -41,10 +41,9 @@ class Sizes:
         """m."""
         return self.n if self.m is None else self.m
 
-    @property
-    def reach(self) -> int:
-        """r."""
-        return (2 if self.causal else 3) * self.window
+    def reach(self, block: int) -> int:
+        """r of blocks of so many queries."""
+        return (2 if self.causal else 3) * block
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,10 @@ def explicit(s: Sizes) -> Cost:
 
 
 def fused(s: Sizes) -> Cost:
-    """``dot_product.fused`` without a mask: FlashAttention (Dao 2022, arXiv 2205.14135, §3.1) keeps sums in fp32."""
+    """PyTorch's kernel without a mask: FlashAttention (Dao 2022, arXiv 2205.14135, §3.1) keeps sums in fp32.
+
+    It is what ``dot_product.fused`` calls, but for what is small on a CPU, where it costs what ``explicit`` does.
+    """
     return Cost(2 * s.n * s.keys * s.size, 4 * s.heads * s.n, 1)
 
 
@@ -85,8 +87,9 @@ def banded(s: Sizes) -> Cost:
     """``banded.banded``; with ``global_positions`` its global form. The mask is kept as bool, and for the kernel as
     numbers.
     """
-    blocks = math.ceil(s.n / s.window)
-    rows, width = blocks * s.window, s.reach + s.global_positions
+    block = max(2, s.window)
+    blocks = math.ceil(s.n / block)
+    rows, width = blocks * block, s.reach(block) + s.global_positions
     multiply_adds = 2 * rows * width * s.size
     if s.global_positions and not s.causal:
         multiply_adds += 2 * s.global_positions * s.n * s.size
@@ -102,13 +105,13 @@ def banded(s: Sizes) -> Cost:
 def strided(s: Sizes) -> Cost:
     """``strided.strided``."""
     rows, columns = math.ceil(s.n / s.window) * s.window, math.ceil(s.n / s.stride)
-    multiply_adds = 2 * (rows * s.reach + columns * s.stride * columns) * s.size
+    multiply_adds = 2 * (rows * s.reach(s.window) + columns * s.stride * columns) * s.size
     rest = [  # a stride, then what is left over; or, unless causal, a stride too far and back from the next
         min(1 + _hops(left, s.window), math.inf if s.causal else 2 + _hops(s.stride - left, s.window))
         for left in range(s.stride)
     ]
     path = min(_hops(s.n - 1, s.window), max(rest))
-    return Cost(multiply_adds, 2 * s.heads * s.n * (s.reach + columns) * s.item, path)
+    return Cost(multiply_adds, 2 * s.heads * s.n * (s.reach(s.window) + columns) * s.item, path)
 
 
 def recurrent(s: Sizes) -> Cost:

@@ -14,9 +14,9 @@ from torch import Tensor
 from seq2seq.attention.attend import attend
 from seq2seq.attention.masks import causal_mask
 
-# On a CPU the fused kernel is for more than this: what is less is faster by ``few_passes``.
-FEW = 8  # queries in fp32, such as those of a step of inference
-SHORT = 256 * 256  # energies of a head in bf16, which a processor's cache still holds
+# On a CPU ``few_passes`` is faster than PyTorch's kernel up to so many
+FEW_QUERIES = 8  # in fp32: those of a step of inference
+FEW_ENERGIES = 256 * 256  # of a head, in bf16: a processor's cache still holds them
 CLOSED = torch.finfo(torch.float32).min / 2  # an energy whose weight is exactly 0; a row of nothing else is not NaN
 
 
@@ -57,25 +57,28 @@ def fused(
     """The same context without the weights: by PyTorch's kernel, or by ``few_passes``.
 
     Arguments as above, shapes (B, h, T, d).
-    causal: the kernel's own triangle, for S = T without mask and bias. bias: (h, T, S).
+    causal: keys up to the query's own position, for S = T without mask and bias. bias: (h, T, S). Keys and values are
+    taken to the type of the query.
     A mask of rows (…, T, S) may leave one of them without keys: its context is 0, whatever the kernel makes of it. A
     mask of a single row (…, 1, S) is read at every step of inference and not looked through: without keys its context
     means nothing.
     """
-    on_cpu, narrow = query.device.type == "cpu", query.dtype == torch.bfloat16
-    # On a CPU the kernel is several times slower in bf16 than in fp32. Energies that nothing scales are large, and
-    # bf16 keeps three digits of them.
-    if on_cpu and narrow and not (scaled and query.shape[2] * keys.shape[2] <= SHORT):
+    keys, values = keys.to(query.dtype), values.to(query.dtype)
+    on_cpu, narrow = query.device.type == "cpu", query.dtype in (torch.bfloat16, torch.float16)
+    few = on_cpu and query.dtype == torch.float32 and query.shape[2] <= FEW_QUERIES
+    if on_cpu and narrow:
+        # Energies that nothing scales are large, and bf16 keeps three digits of them.
+        few = query.dtype == torch.bfloat16 and scaled and query.shape[2] * keys.shape[2] <= FEW_ENERGIES
+    if on_cpu and narrow and not few:  # the kernel is several times slower there than in fp32
         with torch.autocast("cpu", enabled=False):
             wide = (vectors.float() for vectors in (query, keys, values))
             return fused(*wide, mask, causal=causal, scaled=scaled, bias=bias).to(query.dtype)
-    few = on_cpu and (narrow or query.shape[2] <= FEW)
-    if few and causal:
-        causal, mask = False, causal_mask(query.shape[2])  # (T, T)
     empty = None
     if mask is not None and mask.shape[-2] > 1:
         empty = ~mask.any(-1, keepdim=True)  # (…, T, 1)
         mask = mask | empty
+    if few and causal:
+        causal, mask = False, causal_mask(query.shape[2])  # (T, T)
     if mask is not None and (few or bias is not None):
         closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, CLOSED)  # (…, T, S)
         bias = closed if bias is None else bias + closed
@@ -98,11 +101,11 @@ def few_passes(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None,
     are in the type of the query, the softmax is in fp32. Query heads that share keys stand side by side as queries of
     one head, so that no key is copied.
     """
-    shape = *query.shape[:3], keys.shape[2]
-    query = query.unflatten(1, (keys.shape[1], -1)).flatten(2, 3)  # (B, k, g·T, d)
+    (batch, heads, queries, _), (_, shared, count, size) = query.shape, values.shape
+    query = query.unflatten(1, (shared, -1)).flatten(2, 3)  # (B, k, g·T, d)
     if scaled:
         query = query / math.sqrt(query.shape[-1])
-    energies = (query @ keys.transpose(-2, -1)).view(shape)  # (B, h, T, S)
-    energies = energies.float() if bias is None else energies + bias
-    weights = energies.softmax(-1).to(values.dtype).view(*query.shape[:3], -1)  # (B, k, g·T, S)
-    return (weights @ values).view(*shape[:3], -1)  # (B, h, T, d)
+    energies = (query @ keys.transpose(-2, -1)).view(batch, heads, queries, count).float()  # (B, h, T, S)
+    weights = (energies if bias is None else energies + bias.float()).softmax(-1)
+    context = weights.to(values.dtype).view(*query.shape[:3], count) @ values  # (B, k, g·T, d)
+    return context.view(batch, heads, queries, size)  # (B, h, T, d)

@@ -20,8 +20,7 @@ SCALES = ("sqrt_dk", "none")
 class MultiHeadAttention(nn.Module):
     """Project to heads, attend in each, concatenate, project.
 
-    The fused kernel of PyTorch does the work unless weights are asked for; a test binds it to
-    ``scaled_dot_product``.
+    ``fused`` does the work unless weights are asked for; a test binds it to ``scaled_dot_product``.
     """
 
     def __init__(self, size: int, heads: int, kv_heads: int | None = None, scale: str = "sqrt_dk") -> None:
@@ -63,7 +62,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from ``states`` (B, T, D) over cached keys and values (B, k, S, d).
 
-        mask: broadcastable to (B, h, T, S). causal: the fused kernel's own triangle, for S = T and no mask.
+        mask: broadcastable to (B, h, T, S). causal: keys up to the query's position, for S = T and no mask.
         Gives (B, T, D), and on request weights (B, h, T, S).
         """
         query, alignment = self.queries(states), None  # (B, h, T, d)

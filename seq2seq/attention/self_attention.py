@@ -17,7 +17,7 @@ from seq2seq.attention.positions import Positions
 from seq2seq.attention.strided import strided
 
 # Below so many positions, or windows, cutting into blocks costs more than the empty part of a dense mask (on a CPU).
-SHORT, FEW = 256, 4
+SHORT, FEW_WINDOWS = 256, 4
 SPARSE = {"window": banded, "global": banded, "strided": strided}
 
 
@@ -37,7 +37,7 @@ class SelfAttention(MultiHeadAttention):
         query = positions.rotate(self.queries(states), places)  # (B, h, T, d)
         keys, values = self.keys_values(states)  # (B, k, T, d) each
         keys = positions.rotate(keys, places)
-        if not weights and pattern.kind in SPARSE and size > max(SHORT, FEW * pattern.window):
+        if not weights and pattern.kind in SPARSE and size > max(SHORT, FEW_WINDOWS * pattern.window):
             bias = positions.bias if positions.relative else None
             context = SPARSE[pattern.kind](query, keys, values, pattern, real, bias=bias, scaled=self.scaled)
             return self.join(context), None
@@ -60,13 +60,16 @@ class SelfAttention(MultiHeadAttention):
         here = torch.full((1,), done, device=states.device)
         query = positions.rotate(self.queries(states), here)  # (N, h, 1, d)
         keys, values = self.keys_values(states)  # (N, k, 1, d) each
-        cache = past.append(positions.rotate(keys, here), values)
         places = self.pattern.kept(done + 1, states.device)  # (t,)
-        if len(places) < cache.size:  # the oldest of the window falls out
-            cache = cache.without(self.pattern.anchors)
+        oldest = self.pattern.anchors if len(places) == past.size else None  # of the window, where it falls out
+        cache = past.append(positions.rotate(keys, here), values, oldest)
         bias = positions.bias(here[:, None] - places) if positions.relative else None  # (h, 1, t)
         mask = self.pattern.allows(here[:, None], places) if self.pattern.kind == "strided" else None  # (1, t)
-        if cache.room:  # r = t + room keys; their number must not change at every step: a kernel is made for each
+        if cache.room and states.device.type == "cpu":
+            # r keys: their number should not change at every step there, because a kernel is made for each
+            keys, values = cache.keys, cache.values
             mask = F.pad(torch.ones_like(places[None], dtype=torch.bool) if mask is None else mask, (0, cache.room))
             bias = None if bias is None else F.pad(bias, (0, cache.room))
-        return self.join(fused(query, cache.keys, cache.values, mask, scaled=self.scaled, bias=bias)), cache
+        else:
+            keys, values = cache.taken()
+        return self.join(fused(query, keys, values, mask, scaled=self.scaled, bias=bias)), cache

@@ -32,7 +32,8 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     """Inside, a model multiplies in this precision, whatever autocast was set to outside.
 
     Its weights stay what they are and must not change meanwhile. On an x86 processor each ``nn.Linear`` computes with
-    a copy of them in oneDNN's layout: the same up to rounding, without gradients.
+    a copy of them in oneDNN's layout: the same up to rounding, without gradients. How many kernels this process keeps
+    is settled here as well (``keep_few_kernels``).
     """
     check_precision(precision)
     keep_few_kernels()

@@ -29,9 +29,10 @@ def pattern_of(name, s):
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [24, 25])
+@pytest.mark.parametrize("window", [1, 4])
 @pytest.mark.parametrize("name", ["explicit", "fused", *CALLS])
-def test_multiply_adds_are_half_of_pytorchs_count_of_operations(name, n, causal):
-    s, inputs = sizes(name, n, causal), torch.randn(3, 1, 4, n, 4)
+def test_multiply_adds_are_half_of_pytorchs_count_of_operations(name, window, n, causal):
+    s, inputs = sizes(name, n, causal, window=window), torch.randn(3, 1, 4, n, 4)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:  # a CPU's fused kernel is not counted
         if name in CALLS:
             CALLS[name](*inputs, pattern_of(name, s))

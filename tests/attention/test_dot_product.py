@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.attention.dot_product import FEW, few_passes, fused, scaled_dot_product
+from seq2seq.attention import dot_product
+from seq2seq.attention.dot_product import FEW_ENERGIES, FEW_QUERIES, few_passes, fused, scaled_dot_product
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.errors import UserError
 
@@ -15,7 +16,7 @@ def seed():
     torch.manual_seed(0)
 
 
-LONG = FEW + 4  # queries: more than ``few_passes`` gets in fp32
+LONG = FEW_QUERIES + 4  # queries: more than ``few_passes`` gets in fp32
 
 
 def vectors(kv_heads=4, size=7):
@@ -68,6 +69,58 @@ def test_few_passes_are_the_readable_ones(kv_heads, scaled, biased, queries):
     bias = torch.randn(4, queries, 7, requires_grad=True) if biased else None
     theirs = scaled_dot_product(*inputs, None, bias=bias, scaled=scaled)[0]
     same(few_passes(*inputs, bias, scaled=scaled), theirs, inputs + [bias] * biased)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "queries", "keys", "few"),
+    [
+        (torch.float32, FEW_QUERIES, 1000, True),
+        (torch.float32, FEW_QUERIES + 1, 3, False),
+        (torch.bfloat16, 64, FEW_ENERGIES // 64, True),
+        (torch.bfloat16, 64, FEW_ENERGIES // 64 + 1, False),
+        (torch.float16, 1, 3, True),  # as fp32
+        (torch.float16, FEW_QUERIES + 1, 3, False),
+        (torch.float64, 1, 3, False),
+    ],
+)
+def test_which_of_the_two_does_the_work(dtype, queries, keys, few, monkeypatch):
+    calls = []
+
+    def spy(place, name):
+        original = getattr(place, name)
+
+        def call(*given, **options):
+            calls.append((name, given[0].dtype))
+            return original(*given, **options)
+
+        monkeypatch.setattr(place, name, call)
+
+    spy(dot_product, "few_passes")
+    spy(F, "scaled_dot_product_attention")
+    query, keys = torch.randn(1, 2, queries, 4, dtype=dtype), torch.randn(1, 1, keys, 4, dtype=dtype)
+    context = fused(query, keys, keys, None)
+    kept = dtype == torch.float64 or (few and dtype == torch.bfloat16)
+    assert calls == [("few_passes" if few else "scaled_dot_product_attention", dtype if kept else torch.float32)]
+    assert context.dtype == dtype
+    expected, _ = scaled_dot_product(query.double(), keys.double(), keys.double(), None)
+    torch.testing.assert_close(context.double(), expected, atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("types", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)])
+@pytest.mark.parametrize("size", [2, 300])
+def test_keys_of_another_type_are_taken_to_that_of_the_query(types, size):
+    query, keys = torch.randn(1, 2, size, 4, dtype=types[0]), torch.randn(1, 2, size, 4, dtype=types[1])
+    context = fused(query, keys, keys, torch.ones(1, 1, size, size, dtype=torch.bool))
+    expected, _ = scaled_dot_product(query.float(), keys.float(), keys.float(), None)
+    assert context.dtype == types[0]
+    torch.testing.assert_close(context.float(), expected, atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(0, 4, 3, 8), (2, 4, 0, 8)])
+def test_nothing_to_attend_from_is_nothing(dtype, shape):
+    query, keys = torch.randn(shape, dtype=dtype), torch.randn(shape[0], 2, 5, 8, dtype=dtype)
+    assert fused(query, keys, keys, None).shape == shape
 
 
 @pytest.mark.parametrize("size", [7, 300])  # by few passes, and by the kernel
