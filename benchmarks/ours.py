@@ -54,10 +54,14 @@ class Ours(protocol.Contender):
         with torch.no_grad():
             self.model.output.bias[EOS] = IMPOSSIBLE
 
+    def translate(self, sources: list[Tensor], beam: int, precision: str) -> list[list[int]]:
+        """As ``Translator`` does: weights are laid out once for all batches."""
+        with products(self.model, precision):
+            return super().translate(sources, beam, precision)
+
     def translate_batch(self, source: Tensor, lengths: Tensor, beam: int) -> list[list[int]]:
-        """As ``Translator`` does."""
-        with products(self.model, "bf16" if torch.is_autocast_enabled("cpu") else "fp32"):
-            return [best[0].tokens for best in search(self.model, source, lengths, beam=beam, max_length=STEPS)]
+        """See ``Contender``."""
+        return [best[0].tokens for best in search(self.model, source, lengths, beam=beam, max_length=STEPS)]
 
     def answer(self, command: str, *arguments: str) -> dict[str, Any]:
         """``peak PRECISION``: operations a second."""

@@ -80,7 +80,7 @@ def fused(
     if few and causal:
         causal, mask = False, causal_mask(query.shape[2])  # (T, T)
     if mask is not None and (few or bias is not None):
-        closed = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, CLOSED)  # (…, T, S)
+        closed = torch.where(mask, 0.0, CLOSED)  # (…, T, S)
         bias = closed if bias is None else bias + closed
     if few:
         context = few_passes(query, keys, values, bias, scaled=scaled)  # (B, h, T, d)
@@ -102,10 +102,11 @@ def few_passes(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None,
     one head, so that no key is copied.
     """
     (batch, heads, queries, _), (_, shared, count, size) = query.shape, values.shape
-    query = query.unflatten(1, (shared, -1)).flatten(2, 3)  # (B, k, g·T, d)
+    rows = batch * shared, heads // shared * queries
+    query = query.reshape(*rows, query.shape[-1])  # (B·k, g·T, d)
     if scaled:
         query = query / math.sqrt(query.shape[-1])
-    energies = (query @ keys.transpose(-2, -1)).view(batch, heads, queries, count).float()  # (B, h, T, S)
-    weights = (energies if bias is None else energies + bias.float()).softmax(-1)
-    context = weights.to(values.dtype).view(*query.shape[:3], count) @ values  # (B, k, g·T, d)
-    return context.view(batch, heads, queries, size)  # (B, h, T, d)
+    energies = torch.bmm(query, keys.flatten(0, 1).transpose(1, 2)).view(batch, heads, queries, count).float()
+    weights = (energies if bias is None else energies + bias.float()).softmax(-1)  # (B, h, T, S)
+    context = torch.bmm(weights.to(values.dtype).view(*rows, count), values.flatten(0, 1))  # (B·k, g·T, d)
+    return context.view(batch, heads, queries, size)

@@ -68,7 +68,8 @@ class SelfAttention(MultiHeadAttention):
         if cache.room and states.device.type == "cpu":
             # r keys: their number should not change at every step there, because a kernel is made for each
             keys, values = cache.keys, cache.values
-            mask = F.pad(torch.ones_like(places[None], dtype=torch.bool) if mask is None else mask, (0, cache.room))
+            taken = torch.arange(keys.shape[2])[None] <= done  # (1, r)
+            mask = taken if mask is None else F.pad(mask, (0, cache.room))
             bias = None if bias is None else F.pad(bias, (0, cache.room))
         else:
             keys, values = cache.taken()

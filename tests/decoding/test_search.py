@@ -251,21 +251,24 @@ def test_a_coverage_penalty_can_turn_the_choice():
 
 
 @pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("size", [7, 64, 700, 1000])
-def test_the_largest_of_a_row_are_those_of_topk(size, count):
+def test_the_largest_of_a_sentence_are_those_of_topk(size, count, width):
     torch.manual_seed(size)
-    rows = torch.randn(5, size)
-    rows[1] = torch.arange(size)  # all in the last blocks
-    rows[2, :] = 1.0  # ties
-    rows[3, 2:] = -math.inf
-    count = min(count, size)
-    values, columns = largest(rows, count)
-    assert torch.equal(values.sort()[0], rows.topk(count)[0].sort()[0])
-    assert torch.equal(rows.gather(1, columns), values)
-    assert all(len(set(row)) == count for row in columns.tolist())
+    scores, base = torch.randn(5, width, size), torch.randn(5, width)
+    scores[1] = torch.arange(size)  # all in the last blocks
+    scores[2], base[2] = 1.0, 0.0  # ties
+    scores[3, :, 2:] = -math.inf
+    base[4, 1:] = -math.inf
+    count = min(count, width * size)
+    values, beams, columns = largest(scores, base, count)
+    expected = base[..., None] + scores  # (A, K, V)
+    assert torch.equal(values, expected.flatten(1).topk(count)[0])
+    assert torch.equal(expected[torch.arange(5)[:, None], beams, columns], values)
+    assert all(len(set(row)) == count for row in (beams * size + columns).tolist())
 
 
 def test_a_number_that_is_none_is_not_overlooked():
-    rows = torch.zeros(2, 300)
-    rows[1, 250] = math.nan
-    assert largest(rows, 1)[0].isnan().flatten().tolist() == [False, True]
+    scores = torch.zeros(2, 1, 300)
+    scores[1, 0, 250] = math.nan
+    assert largest(scores, torch.zeros(2, 1), 1)[0].isnan().flatten().tolist() == [False, True]
