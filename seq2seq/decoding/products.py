@@ -34,8 +34,8 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
 
     Its weights stay what they are and must not change meanwhile. On an x86 processor each ``nn.Linear`` computes with
     a copy of them in oneDNN's layout: the same up to rounding, without gradients. A ``nn.ReLU`` that follows one in a
-    ``nn.Sequential`` (and stands nowhere else) is computed with it. What this process keeps of memory and
-    kernels is settled here as well (``seq2seq/memory.py``).
+    ``nn.Sequential`` (and stands nowhere else) is computed with it. What this process keeps of memory and kernels is
+    settled here as well (``seq2seq/memory.py``).
     """
     check_precision(precision)
     keep_few_kernels()
