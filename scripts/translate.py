@@ -94,7 +94,7 @@ def translate(settings: dict[str, Any]) -> dict[str, int]:
     check_search(**search, nbest=settings["nbest"])
     check_precision(decoding["precision"])
     check_too_long(settings["max_source"], settings["too_long"])
-    settings["checkpoint"] = find_checkpoint(settings["checkpoint"])  # one file, whatever a training writes meanwhile
+    settings["checkpoint"] = find_checkpoint(settings["checkpoint"])  # the same for all workers
     translator = Translator.from_checkpoint(settings["checkpoint"], settings["device"])
     if settings["heatmap"]:
         check_places(translator, settings["layer"], settings["head"])

@@ -9,11 +9,14 @@ _CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # of on
 
 
 def keep_freed_memory() -> None:
-    """Freed memory stays with the process from now on, where the C library is glibc; elsewhere nothing happens.
+    """Freed memory stays with the process for good, where the C library is glibc; elsewhere nothing happens.
 
     The C library fetches large blocks from the system and gives them back when they are freed, and the system hands
-    them out again page by page, each set to zero. A training asks for the same large blocks at every step.
+    them out again page by page, each set to zero. A training asks for the same large blocks at every step, and so does
+    a search.
     """
+    if os.name != "posix":
+        return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_MMAP_MAX, 0)

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # heavy
     from seq2seq.translator import Translation, Translator
 
 AHEAD = 2  # chunks a worker that are read before they are asked for: none waits, and no input is read whole
+
+_outside = threading.Lock()  # in a worker: held while no chunk is translated, and what is done may be on its way back
 
 
 def cores() -> int:
@@ -68,8 +70,17 @@ def _start(parents_end: Connection, threads: int) -> None:
 
 
 def _end_with(parents_end: Connection) -> None:
-    parents_end.poll(None)
-    os._exit(1)
+    """Wait until nobody waits for this worker, then end: in the middle of a chunk, but not of an answer.
+
+    Half an answer would keep the first process waiting for the rest. A worker that is outside is ended by the pool,
+    unless there is none any more.
+    """
+    try:
+        parents_end.poll(None)
+        while not _outside.acquire(timeout=1) and parent_process().is_alive():
+            pass
+    finally:
+        os._exit(1)
 
 
 @cache
@@ -80,4 +91,9 @@ def _loaded(checkpoint: Path, device: str) -> "Translator":
 
 
 def _translate(checkpoint: Path, device: str, lines: list[str], options: dict[str, Any]) -> list["Translation"]:
-    return _loaded(checkpoint, device).translate(lines, **options)
+    if _outside.locked():
+        _outside.release()
+    try:
+        return _loaded(checkpoint, device).translate(lines, **options)
+    finally:
+        _outside.acquire()

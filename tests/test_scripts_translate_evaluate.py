@@ -89,7 +89,7 @@ def test_when_nothing_can_be_written_no_worker_goes_on(runs, tmp_path):
     (tmp_path / "in.txt").write_text("\n".join(ENGLISH * 50), encoding="utf-8")
     options = ["workers=2", "chunk=2", f"input={tmp_path}/in.txt", "output=/dev/full", *SHORT]
     command = [sys.executable, SCRIPTS / "translate.py", f"checkpoint={runs['luong']}", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert done.stderr == "error: /dev/full: No space left on device, the output is not whole\n"
 

@@ -13,7 +13,7 @@ The first column and the last are table 1 of "Attention Is All You Need" (arXiv 
 is counted without the projections, which cost 4·n·D² for each mechanism; a causal mask is not counted as a saving, and
 a dense mask costs the explicit path about half its bytes again.
 Legend: n queries, m keys, D model size, h heads, k heads of keys and values, d = D/h, w window, s stride, g global
-positions, r = 2w keys that a block reaches (3w unless causal), R = r + g.
+positions, r = 2w keys that a block reaches (3w unless causal; a window's blocks are 2 at least), R = r + g.
 """
 
 import math

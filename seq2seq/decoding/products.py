@@ -8,7 +8,6 @@ which on some processors uses half of what they have.
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -33,9 +32,8 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     """Inside, a model multiplies in this precision, whatever autocast was set to outside.
 
     Its weights stay what they are and must not change meanwhile. On an x86 processor each ``nn.Linear`` computes with
-    a copy of them in oneDNN's layout: the same up to rounding, without gradients. A ``nn.ReLU`` that follows one in a
-    ``nn.Sequential`` (and stands nowhere else) is computed with it. What this process keeps of memory and kernels is
-    settled here as well (``seq2seq/memory.py``).
+    a copy of them in oneDNN's layout: the same up to rounding, without gradients. What the process keeps of memory and
+    kernels changes for good, as ``seq2seq/memory.py`` says.
     """
     check_precision(precision)
     keep_few_kernels()
@@ -43,32 +41,24 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     device, dtype = next(model.parameters()).device.type, PRECISIONS[precision]
     packs = KNOWN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
     linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if packs else []
-    pairs = (pair for part in model.modules() if isinstance(part, nn.Sequential) for pair in pairwise(part))
-    relus = {one: two for one, two in pairs if one in linears and isinstance(two, nn.ReLU)}
     try:
         for linear in linears:
-            linear.forward = _Product(linear, dtype, linear in relus)  # found before the class's own
-        for relu in relus.values():
-            relu.forward = _nothing_left
+            linear.forward = _Product(linear, dtype)  # found before the class's own
         with torch.autocast(device, torch.bfloat16, enabled=precision != FP32):
             yield
     finally:
-        for part in (*linears, *relus.values()):
-            vars(part).pop("forward", None)
-
-
-def _nothing_left(x: Tensor) -> Tensor:
-    return x
+        for linear in linears:
+            vars(linear).pop("forward", None)
 
 
 class _Product:
-    """x (…, in) to x Wᵀ + b (…, out), and the ReLU behind it where there is one."""
+    """x (…, in) to x Wᵀ + b (…, out)."""
 
-    def __init__(self, linear: nn.Linear, dtype: torch.dtype, relu: bool) -> None:
-        self.dtype, self.then = dtype, "relu" if relu else "none"
+    def __init__(self, linear: nn.Linear, dtype: torch.dtype) -> None:
+        self.dtype = dtype
         weight = linear.weight.detach().to(dtype)  # (out, in)
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS)
         self.bias = None if linear.bias is None else linear.bias.detach().to(dtype)  # (out,)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x.to(self.dtype), self.weight, self.bias, self.then, [], "")
+        return torch.ops.mkldnn._linear_pointwise(x.to(self.dtype), self.weight, self.bias, "none", [], "")

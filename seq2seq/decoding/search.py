@@ -22,10 +22,10 @@ from seq2seq.symbols import BOS, EOS, PAD, UNK
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 20
 # Never generated: the ids below EOS. UNK is one of them: byte fallback leaves no text to which it would be right.
 FIRST_ALLOWED = EOS
-assert {PAD, UNK, BOS} == set(range(FIRST_ALLOWED)), "search cuts the forbidden ids off as the first columns"
+assert {PAD, UNK, BOS} == set(range(FIRST_ALLOWED)), "search closes the first columns"
 # Finished sentences leave the batch as soon as they are this part of it: thinning copies what stays.
 LEAVE_AT = 1 / 8
-BLOCK = 64  # numbers, in the search for the largest of a row
+BLOCK = 64  # numbers of a row, in the search for the largest
 IMPOSSIBLE = float("-inf")
 LEAST_COVERED = 1e-4  # attention that a source position counts as having had: the logarithm of none has no bound
 
@@ -156,10 +156,10 @@ def largest(scores: Tensor, base: Tensor, count: int) -> tuple[Tensor, Tensor, T
     _, chosen = (base[..., None] + most).flatten(1).topk(count, sorted=False)  # the others have count above theirs
     beam, first = chosen // blocks, chosen % blocks * BLOCK  # (A, count) each
     columns = (first[..., None] + torch.arange(BLOCK, device=scores.device)).flatten(1)  # (A, count · BLOCK)
-    beams = beam.repeat_interleave(BLOCK, 1)
-    flat = beams * size + columns.clamp(max=size - 1)
-    values = base.gather(1, beams) + scores.flatten(1).gather(1, flat)
-    values, place = values.masked_fill(columns >= size, IMPOSSIBLE).topk(count)  # (A, count)
+    beams, none = beam.repeat_interleave(BLOCK, 1), columns >= size
+    columns = columns.clamp(max=size - 1)  # where there is none as well: it may be chosen among others of −inf
+    values = base.gather(1, beams) + scores.flatten(1).gather(1, beams * size + columns)
+    values, place = values.masked_fill(none, IMPOSSIBLE).topk(count)  # (A, count)
     return values, beams.gather(1, place), columns.gather(1, place)
 
 

@@ -13,10 +13,10 @@ from seq2seq.decoding.products import KNOWN, check_precision, products
 from seq2seq.errors import UserError
 
 
-@pytest.fixture(params=[nn.Tanh, nn.ReLU])
-def model(request):
+@pytest.fixture
+def model():
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(12, 40), request.param(), nn.Linear(40, 7, bias=False))
+    return nn.Sequential(nn.Linear(12, 40), nn.Tanh(), nn.Linear(40, 7, bias=False))
 
 
 @pytest.mark.parametrize("shape", [(1, 12), (5, 3, 12), (0, 12), (130, 12)])
@@ -64,8 +64,7 @@ def test_behind_it_the_model_learns_and_uses_its_own_weights_again(model):
 @pytest.mark.skipif(not KNOWN, reason="no packed weights on this processor")
 def test_inside_each_product_is_of_the_packed_weights(model):
     with products(model):
-        relu = isinstance(model[1], nn.ReLU)  # computed with the product before it
-        assert [("forward" in vars(part)) for part in model] == [True, relu, True]
+        assert [("forward" in vars(part)) for part in model] == [True, False, True]
 
 
 def test_an_unknown_precision_is_refused():

@@ -250,22 +250,23 @@ def test_a_coverage_penalty_can_turn_the_choice():
     assert [best.tokens for (best,) in plain] != [best.tokens for (best,) in covering]
 
 
-@pytest.mark.parametrize("count", [1, 3, 10])
-@pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("size", [7, 64, 700, 1000])
+@pytest.mark.parametrize("count", [1, 3, 6, 10])
+@pytest.mark.parametrize("width", [1, 3, 5])
+@pytest.mark.parametrize("size", [7, 64, 65, 200, 385, 700, 1000])
 def test_the_largest_of_a_sentence_are_those_of_topk(size, count, width):
     torch.manual_seed(size)
-    scores, base = torch.randn(5, width, size), torch.randn(5, width)
+    scores, base = torch.randn(6, width, size), torch.randn(6, width)
     scores[1] = torch.arange(size)  # all in the last blocks
     scores[2], base[2] = 1.0, 0.0  # ties
     scores[3, :, 2:] = -math.inf
     base[4, 1:] = -math.inf
+    base[5] = -math.inf  # a sentence that is done
     count = min(count, width * size)
     values, beams, columns = largest(scores, base, count)
     expected = base[..., None] + scores  # (A, K, V)
     assert torch.equal(values, expected.flatten(1).topk(count)[0])
-    assert torch.equal(expected[torch.arange(5)[:, None], beams, columns], values)
-    assert all(len(set(row)) == count for row in (beams * size + columns).tolist())
+    assert torch.equal(expected[torch.arange(6)[:, None], beams, columns], values)
+    assert all(len(set(row)) == count for row in (beams * size + columns)[:5].tolist())
 
 
 def test_a_number_that_is_none_is_not_overlooked():
