@@ -7,6 +7,7 @@ import sys
 import compare
 import numpy as np
 import ours
+import parts
 import processes
 import program
 import protocol
@@ -203,6 +204,20 @@ def test_scaling_measures_tabulates_and_draws(tmp_path, monkeypatch, capsys):
     assert f"| rnn | {rows[0]['pieces_per_second']:,.0f} |" in capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(json.loads(picture.with_suffix(".json").read_text("utf-8"))["rows"]) == 4
+
+
+@pytest.mark.parametrize(("model", "beam"), [("transformer", 2), ("rnn", 1)])
+def test_the_parts_of_a_search_make_the_whole(small, model, beam):
+    contender = ours.Ours(model, small.vocabulary, 1, ours.SETTINGS[model] | {"hidden": 16})
+    contender.model.eval()
+    contender.block_end()
+    names = ("encode", "step", "project", "choose", "move", "rest")
+    found = parts.parts_of(contender, small, beam, "fp32")
+    assert sum(found.get(part, 0) for part in names) == pytest.approx(found["whole"])
+    assert all(found[part] > 0 for part in ("encode", "step", "project", "choose", "rest"))
+    assert ("move" in found) == (beam > 1)
+    assert (found.get("attention", 0) > 0) == (model == "transformer")
+    assert "encode" not in vars(contender.model)  # nothing is left behind
 
 
 @pytest.mark.long

@@ -68,7 +68,7 @@ class SelfAttention(MultiHeadAttention):
         if cache.room and states.device.type == "cpu":
             # r keys: their number should not change at every step there, because a kernel is made for each
             keys, values = cache.keys, cache.values
-            taken = torch.arange(keys.shape[2])[None] <= done  # (1, r)
+            taken = torch.arange(keys.shape[2])[None] < cache.size  # (1, r)
             mask = taken if mask is None else F.pad(mask, (0, cache.room))
             bias = None if bias is None else F.pad(bias, (0, cache.room))
         else:
