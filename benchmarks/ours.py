@@ -13,7 +13,7 @@ from seq2seq.decoding.search import search
 from seq2seq.memory import keep_few_kernels, keep_freed_memory
 from seq2seq.models import build_model
 from seq2seq.symbols import EOS, PAD
-from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.loss import projected_loss
 
 _COMMON = {"dropout": DROPOUT, "tied": False}  # peers differ in what they can tie
 _RECURRENT = {"embedding": EMBEDDING, "hidden": HIDDEN, "layers": 1, "cell": "lstm", "bidirectional": True} | _COMMON
@@ -46,8 +46,7 @@ class Ours(protocol.Contender):
         memory = self.model.encode(prepared.source, prepared.lengths)
         features, _ = self.model.decode(memory, prepared.target_input)  # (B, T, H)
         real = prepared.target_output != PAD  # (B, T)
-        logits = self.model.project(features[real])  # (N, V)
-        return smoothed_cross_entropy(logits, prepared.target_output[real], SMOOTHING)[0]
+        return projected_loss(self.model.output, features[real], prepared.target_output[real], SMOOTHING)[0]
 
     def block_end(self) -> None:
         """Through the output's bias."""

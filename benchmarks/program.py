@@ -31,7 +31,7 @@ from seq2seq.data.tokenizer import TokenizerPair
 from seq2seq.memory import keep_few_kernels, keep_freed_memory
 from seq2seq.models import build_model
 from seq2seq.symbols import PAD
-from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.loss import projected_loss
 from seq2seq.training.settings import precision
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,8 +82,8 @@ def bare(model: str, folder: Path, steps: int) -> float:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             features, _ = network.decode(network.encode(batch.source, batch.source_lengths), batch.target_input)
             real = batch.target_output != PAD  # (B, T)
-            logits = network.project(features[real])  # (N, V)
-            loss = smoothed_cross_entropy(logits, batch.target_output[real], options["label_smoothing"])[0]
+            wanted = batch.target_output[real]  # (N,)
+            loss = projected_loss(network.output, features[real], wanted, options["label_smoothing"])[0]
         optimizer.zero_grad()
         (loss / batch.tokens).backward()
         nn.utils.clip_grad_norm_(network.parameters(), options["clip"])

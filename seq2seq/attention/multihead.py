@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from seq2seq.attention.dot_product import fused, scaled_dot_product
 from seq2seq.errors import UserError
+from seq2seq.linear import Linear
 
 SCALES = ("sqrt_dk", "none")
 
@@ -34,9 +35,9 @@ class MultiHeadAttention(nn.Module):
         if scale not in SCALES:
             raise UserError(f"model.scale={scale} is not known: choose one of {', '.join(SCALES)}")
         self.heads, self.kv_heads, self.scaled = heads, kv_heads, scale == "sqrt_dk"
-        self.query = nn.Linear(size, size)
-        self.key_value = nn.Linear(size, 2 * kv_heads * (size // heads))
-        self.output = nn.Linear(size, size)
+        self.query = Linear(size, size)
+        self.key_value = Linear(size, 2 * kv_heads * (size // heads))
+        self.output = Linear(size, size)
 
     def _split(self, states: Tensor, heads: int) -> Tensor:
         """(B, T, heads·d) to (B, heads, T, d)."""

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from seq2seq.attention.deferred import Deferred, deferred_linear, deferred_values
 from seq2seq.errors import UserError
+from seq2seq.linear import Linear
 
 LONGEST = 512  # positions that the location score tells apart; it sees nothing of a source behind them
 
@@ -53,7 +54,7 @@ class Additive(Score):
     def __init__(self, query_size: int, key_size: int, size: int, coverage: bool = False) -> None:
         super().__init__(size, coverage)
         self.query = nn.Linear(query_size, size, bias=False)
-        self.key = nn.Linear(key_size, size, bias=False)
+        self.key = Linear(key_size, size, bias=False)
         self.energy = nn.Linear(size, 1, bias=False)
 
     def project_keys(self, states: Tensor) -> Tensor:
@@ -101,7 +102,7 @@ class General(Product):
 
     def __init__(self, query_size: int, key_size: int, size: int, coverage: bool = False) -> None:
         super().__init__(query_size, coverage)
-        self.key = nn.Linear(key_size, query_size, bias=False)
+        self.key = Linear(key_size, query_size, bias=False)
 
     def project_keys(self, states: Tensor) -> Tensor:
         """(B, S, K) to (B, Q, S)."""

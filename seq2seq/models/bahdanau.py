@@ -9,8 +9,9 @@ with one tanh layer where the paper (A.2.2) has maxout. Legend as in ``recurrent
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from seq2seq.linear import Linear
 from seq2seq.models.interface import Attention, Memory
 from seq2seq.models.recurrent import AttentiveModel, Hidden, RecurrentState
 
@@ -20,7 +21,7 @@ class Bahdanau(AttentiveModel):
 
     def __init__(self, *vocabularies: Any, hidden: int, embedding: int, **common: Any) -> None:
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=hidden, **common)
-        self.combine = nn.Linear(hidden + hidden + embedding, hidden)
+        self.combine = Linear(hidden + hidden + embedding, hidden)
 
     def _output(self, outputs: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """The deep output: (…, H), (…, C), (…, E) to (…, E)."""

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from seq2seq.attention.deferred import deferred_linear
+from seq2seq.linear import Linear, compute_dtype
 from seq2seq.models.interface import Attention, Memory
-from seq2seq.models.recurrent import AttentiveModel, RecurrentState, compute_dtype
+from seq2seq.models.recurrent import AttentiveModel, RecurrentState
 
 
 class Luong(AttentiveModel):
@@ -23,7 +24,7 @@ class Luong(AttentiveModel):
     def __init__(self, *vocabularies: Any, hidden: int, input_feeding: bool, **common: Any) -> None:
         super().__init__(*vocabularies, hidden=hidden, fed=hidden if input_feeding else 0, **common)
         self.input_feeding = input_feeding
-        self.combine = nn.Linear(hidden + hidden, hidden)
+        self.combine = Linear(hidden + hidden, hidden)
 
     def _attentional(self, context: Tensor, outputs: Tensor, combine: Callable[[Tensor], Tensor]) -> Tensor:
         """h̃ₜ: context and outputs (…, T, H) to attentional vectors (…·T, H)."""

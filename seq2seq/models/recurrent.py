@@ -14,6 +14,7 @@ from seq2seq.attention.deferred import Deferred
 from seq2seq.attention.masks import padding_mask
 from seq2seq.attention.source import SourceAttention
 from seq2seq.errors import UserError
+from seq2seq.linear import Linear, compute_dtype, linear
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Memory, Seq2Seq, State
 from seq2seq.symbols import PAD
@@ -21,12 +22,6 @@ from seq2seq.symbols import PAD
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 Hidden = tuple[tuple[Tensor, ...], ...]  # a layer each: (h,) for a GRU or (h, c) for an LSTM, all (N, H)
-
-
-def compute_dtype(like: Tensor) -> torch.dtype:
-    """The precision of matrix products around here: autocast's inside autocast, else that of ``like``."""
-    device = like.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
 
 
 def reversal(lengths: Tensor, size: int) -> Tensor:
@@ -76,7 +71,7 @@ class Recurrence(nn.Module):
         """The first layer's share of the known inputs, biases included: (…, known) to (…, G)."""
         first = self.stack[0]
         bias = first.bias_ih_l0 + first.bias_hh_l0 if self.cell == "lstm" else first.bias_ih_l0
-        return nn.functional.linear(inputs, first.weight_ih_l0[:, : self.known], bias)
+        return linear(inputs, first.weight_ih_l0[:, : self.known], bias)
 
     def steps(self, inputs: Tensor) -> "Steps":
         """To be called once for each of the T steps of the known inputs (T, N, known)."""
@@ -238,9 +233,9 @@ class RecurrentModel(Seq2Seq):
         self.encoder = Encoder(cell, embedding, hidden, layers, dropout, bidirectional)
         self.recurrence = Recurrence(cell, embedding, fed, hidden, layers, dropout)
         parts = 2 if cell == "lstm" else 1
-        self.bridge = nn.Linear(hidden, layers * parts * hidden)
-        self.readout = nn.Linear(hidden, embedding)
-        self.output = nn.Linear(embedding, target_vocabulary)
+        self.bridge = Linear(hidden, layers * parts * hidden)
+        self.readout = Linear(hidden, embedding)
+        self.output = Linear(embedding, target_vocabulary)
         for table in (self.target_embedding, self.source_embedding):
             nn.init.normal_(table.weight, std=embedding**-0.5)
             nn.init.zeros_(table.weight[PAD])

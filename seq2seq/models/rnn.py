@@ -8,8 +8,9 @@ Legend as in ``recurrent.py``.
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from seq2seq.linear import Linear
 from seq2seq.models.interface import Attention, Memory
 from seq2seq.models.recurrent import Hidden, RecurrentModel, RecurrentState
 
@@ -23,7 +24,7 @@ class RNN(RecurrentModel):
         fed = hidden if context_every_step else 0
         super().__init__(*vocabularies, hidden=hidden, embedding=embedding, fed=fed, **common)
         self.context_every_step = context_every_step
-        self.combine = nn.Linear(hidden, hidden)
+        self.combine = Linear(hidden, hidden)
 
     def _run(self, memory: Memory, tokens: Tensor, hidden: Hidden) -> tuple[Tensor, Hidden]:
         """tokens (N, T) from a state with N rows: features (N, T, E) and the next state."""

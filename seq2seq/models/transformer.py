@@ -19,6 +19,7 @@ from seq2seq.attention.masks import Pattern, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.attention.positions import Positions, build_positions
 from seq2seq.attention.self_attention import SelfAttention
+from seq2seq.linear import Linear
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Attention, Memory, Seq2Seq, State
 from seq2seq.models.norms import build_norm
@@ -27,7 +28,7 @@ from seq2seq.symbols import PAD
 
 def feed_forward(size: int, inner: int, dropout: float) -> nn.Sequential:
     """§3.3: two linear maps with a ReLU between."""
-    return nn.Sequential(nn.Linear(size, inner), nn.ReLU(), Dropout(dropout), nn.Linear(inner, size))
+    return nn.Sequential(Linear(size, inner), nn.ReLU(), Dropout(dropout), Linear(inner, size))
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class Transformer(Seq2Seq):
         self.encoder_norm, self.decoder_norm = (
             build_norm(norm, hidden) if norm_first else nn.Identity() for _ in range(2)
         )
-        self.output = nn.Linear(hidden, target_vocabulary)
+        self.output = Linear(hidden, target_vocabulary)
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)

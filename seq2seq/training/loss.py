@@ -1,21 +1,23 @@
-"""Label-smoothed cross-entropy over real target tokens.
+"""Label-smoothed cross-entropy over real target tokens, of features: the projection to the vocabulary is a part of it.
 
 Szegedy et al. 2016, arXiv 1512.00567, §7; the mass ε is spread over every token but PAD.
-Legend: N tokens, V vocabulary.
+Legend: N tokens, H features, V vocabulary, n rows of a block or chunk.
 """
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from seq2seq.linear import affine, compute_dtype, rounded
 from seq2seq.symbols import PAD
 
-_CHUNK_ELEMENTS = 1 << 20  # of logits, in fp32: 4 MB, which stays in a processor's cache
+BLOCK = 1024  # tokens whose logits are in memory at a time
+_CHUNK_ELEMENTS = 1 << 18  # of logits, in fp32: 1 MB, which stays in a processor's cache
 
 
 def reference_loss(logits: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The readable definition, which a test binds to ``smoothed_cross_entropy``.
+    """The readable definition, which a test binds to ``projected_loss``.
 
     logits: (N, V); target: (N,) without PAD. Gives the sums over tokens of the smoothed loss and of the plain
     negative log-likelihood, in nats.
@@ -26,48 +28,66 @@ def reference_loss(logits: Tensor, target: Tensor, smoothing: float) -> tuple[Te
     return (1 - smoothing) * nll + smoothing * spread, nll
 
 
-class _SmoothedCrossEntropy(torch.autograd.Function):
-    """``reference_loss`` with its gradient computed in the same pass, chunk by chunk.
+def projected_loss(output: nn.Linear, features: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """``reference_loss`` of what ``output`` makes of features (N, H), without ever having all logits in memory."""
+    if not torch.is_grad_enabled():
+        return reference_loss(output(features), target, smoothing)
+    return _ProjectedLoss.apply(features, output.weight, output.bias, target, smoothing)
 
-    ∂loss/∂logits = softmax(logits) − (1 − ε)·onehot(target) − ε/(V − 1) on every column but PAD.
-    """
+
+class _ProjectedLoss(torch.autograd.Function):
+    """Block by block: logits, loss, their gradient in their place, and from it at once those of what made them."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        size = logits.shape[1]
-        share = smoothing / (size - 1)
-        gradient = torch.empty_like(logits)  # (N, V)
-        loss = logits.new_zeros((), dtype=torch.float32)
-        nll = logits.new_zeros((), dtype=torch.float32)
-        rows = max(1, _CHUNK_ELEMENTS // size)
-        for chunk, wanted, slot in zip(logits.split(rows), target.split(rows), gradient.split(rows), strict=True):
-            scores = chunk.float()  # (n, V)
-            work = scores.softmax(-1)
-            normaliser = scores.amax(-1) - work.amax(-1).log()  # (n,), logsumexp without a second exponential
-            plain = (normaliser - scores.gather(1, wanted[:, None])[:, 0]).sum()
-            nll += plain
-            loss += (1 - smoothing) * plain
-            if share:
-                loss += share * (normaliser.sum() * (size - 1) - scores.sum() + scores[:, PAD].sum())
-            work[torch.arange(len(wanted), device=wanted.device), wanted] -= 1 - smoothing
-            work[:, PAD] += share
-            torch.sub(work, share, out=slot)
-        ctx.save_for_backward(gradient)
-        ctx.spent = False
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        dtype = compute_dtype(features)
+        matrix, shift = weight.to(dtype), bias.to(dtype)  # (V, H), (V,)
+        gradients = torch.empty_like(features), torch.zeros_like(weight), torch.zeros_like(bias)
+        sums = features.new_zeros(2, dtype=torch.float32)
+        for block, wanted, slot in zip(*(rows.split(BLOCK) for rows in (features, target, gradients[0])), strict=True):
+            count = len(wanted)
+            rows = rounded(block, dtype)  # (n, H)
+            logits = affine(rows, matrix, shift)  # (n, V)
+            sums += _differentiate(logits[:count], wanted, smoothing)
+            logits[count:] = 0
+            slot.copy_((logits @ matrix)[:count])
+            gradients[1].add_(logits.t() @ rows)
+            gradients[2].add_(logits.sum(0))
+        ctx.save_for_backward(*gradients)
+        loss, nll = sums.unbind()
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
-    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
-        if ctx.spent:
-            raise RuntimeError("this loss can be differentiated once only: its gradient is scaled in place")
-        ctx.spent = True
-        (gradient,) = ctx.saved_tensors
-        return gradient.mul_(scale), None, None
+    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        return *(gradient * scale for gradient in ctx.saved_tensors), None, None
 
 
-def smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """See ``reference_loss``; without gradients wanted, that very function."""
-    if not (torch.is_grad_enabled() and logits.requires_grad):
-        return reference_loss(logits, target, smoothing)
-    return _SmoothedCrossEntropy.apply(logits, target, smoothing)
+def _differentiate(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    """Put ∂loss/∂logits in the place of logits (n, V); gives the sums of the loss and of the plain likelihood, (2,).
+
+    The gradient is softmax(logits) − (1 − ε)·onehot(target) − ε/(V − 1) on every column but PAD.
+    """
+    size = logits.shape[1]
+    share = smoothing / (size - 1)
+    nll, spread = logits.new_zeros(2, dtype=torch.float32).unbind()
+    rows = max(1, _CHUNK_ELEMENTS // size)
+    for chunk, wanted in zip(logits.split(rows), target[:, None].split(rows), strict=True):
+        scores = chunk.float()  # (n, V); in fp32 the chunk itself
+        picked = scores.gather(1, wanted)  # (n, 1)
+        total = scores.sum() - scores[:, PAD].sum()
+        most = scores.amax(-1, keepdim=True)  # (n, 1)
+        mass = scores.sub_(most).exp_().sum(-1, keepdim=True)  # (n, 1)
+        normaliser = most + mass.log()  # (n, 1)
+        nll += (normaliser - picked).sum()
+        spread += normaliser.sum() * (size - 1) - total
+        scores.mul_(mass.reciprocal())
+        if share:
+            scores.sub_(share)
+            scores[:, PAD] += share
+        scores.scatter_add_(1, wanted, torch.full_like(picked, smoothing - 1))
+        if scores.dtype != chunk.dtype:
+            chunk.copy_(scores)
+    return torch.stack([(1 - smoothing) * nll + share * spread, nll])

@@ -21,7 +21,7 @@ from seq2seq.evaluation.bleu import score
 from seq2seq.evaluation.length import bleu_by_length
 from seq2seq.models.interface import Seq2Seq
 from seq2seq.symbols import PAD
-from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.loss import projected_loss
 from seq2seq.training.schedules import learning_rate_factor
 
 
@@ -54,8 +54,8 @@ class TranslationModule(LightningModule):
         memory = self.model.encode(batch.source, batch.source_lengths)
         features, _ = self.model.decode(memory, batch.target_input)  # (B, T, H)
         real = batch.target_output != PAD  # (B, T)
-        logits = self.model.project(features[real])  # (N, V): no padding is ever projected
-        return smoothed_cross_entropy(logits, batch.target_output[real], smoothing)
+        # no padding is ever projected
+        return projected_loss(self.model.output, features[real], batch.target_output[real], smoothing)
 
     def training_step(self, batch: Batch, index: int) -> dict[str, Any]:
         """Each token of an optimiser step weighs the same, however it falls into batches, devices and accumulation.

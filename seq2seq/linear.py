@@ -1,0 +1,74 @@
+"""Linear maps in training, for processors on which a product of bf16 costs less than to get ready for it.
+
+oneDNN makes a kernel for each size of a product. On a processor with matrix units (AMX) that takes longer than the product
+itself, and batches of sentences have other numbers of rows every time: so rows are filled up to a round number.
+Legend: … any leading axes, N their product, n ≥ N rows with those filled up, D features in, G features out.
+"""
+
+import platform
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+ROUND = 256  # rows: few sizes, and on average 128 rows of several thousand for nothing
+# PyTorch's own compiler emits oneDNN's operators; elsewhere they may be missing, or slower.
+ONEDNN = platform.machine() in ("x86_64", "AMD64") and torch.backends.mkldnn.is_available()
+
+
+def compute_dtype(like: Tensor) -> torch.dtype:
+    """The precision of matrix products around here: autocast's inside autocast, else that of ``like``."""
+    device = like.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else like.dtype
+
+
+def rounded(rows: Tensor, dtype: torch.dtype) -> Tensor:
+    """(N, D) to (n, D) of that type, filled up with zeros."""
+    count = len(rows)
+    full = rows.new_empty(count + -count % ROUND, rows.shape[1], dtype=dtype)
+    full[:count] = rows
+    full[count:] = 0
+    return full
+
+
+def affine(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x Wᵀ + b for x (N, D), W (G, D), b (G,) of one type, without gradients: (N, G)."""
+    if ONEDNN and rows.device.type == "cpu" and rows.dtype == torch.bfloat16:
+        return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+    return F.linear(rows, weight, bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``F.linear``, x (…, D) to (…, G); in bf16 on a CPU, with gradients, by round numbers of rows."""
+    wanted = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    if not (wanted and x.device.type == "cpu" and compute_dtype(x) == torch.bfloat16):
+        return F.linear(x, weight, bias)
+    return _Rounded.apply(x.flatten(0, -2), weight, bias).view(*x.shape[:-1], -1)
+
+
+class Linear(nn.Linear):
+    """``nn.Linear`` by ``linear``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, D) to (…, G)."""
+        return linear(x, self.weight, self.bias)
+
+
+class _Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        full, matrix = rounded(x, torch.bfloat16), weight.bfloat16()  # (n, D), (G, D)
+        ctx.save_for_backward(full, matrix)
+        return affine(full, matrix, None if bias is None else bias.bfloat16())[: len(x)]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        full, matrix = ctx.saved_tensors
+        right = gradient if len(gradient) == len(full) else rounded(gradient, full.dtype)  # (n, G)
+        wants = ctx.needs_input_grad
+        return (
+            (right @ matrix)[: len(gradient)] if wants[0] else None,
+            right.t() @ full if wants[1] else None,
+            gradient.sum(0) if wants[2] else None,
+        )
