@@ -26,6 +26,8 @@ def compute_dtype(like: Tensor) -> torch.dtype:
 def rounded(rows: Tensor, dtype: torch.dtype) -> Tensor:
     """(N, D) to (n, D) of that type, filled up with zeros."""
     count = len(rows)
+    if count % ROUND == 0:
+        return rows.to(dtype)
     full = rows.new_empty(count + -count % ROUND, rows.shape[1], dtype=dtype)
     full[:count] = rows
     full[count:] = 0
@@ -39,12 +41,21 @@ def affine(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(rows, weight, bias)
 
 
+def _in_round_numbers(x: Tensor) -> bool:
+    return torch.is_grad_enabled() and x.device.type == "cpu" and compute_dtype(x) == torch.bfloat16
+
+
+def round_rows(x: Tensor) -> Tensor:
+    """(…, D) to the rows (n, D) that ``linear`` works on, for several maps in a row; elsewhere to (N, D)."""
+    rows = x.flatten(0, -2)
+    return _Rounded.apply(rows) if _in_round_numbers(x) else rows
+
+
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``F.linear``, x (…, D) to (…, G); in bf16 on a CPU, with gradients, by round numbers of rows."""
-    wanted = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
-    if not (wanted and x.device.type == "cpu" and compute_dtype(x) == torch.bfloat16):
+    if not _in_round_numbers(x):
         return F.linear(x, weight, bias)
-    return _Rounded.apply(x.flatten(0, -2), weight, bias).view(*x.shape[:-1], -1)
+    return _Linear.apply(x.flatten(0, -2), weight, bias).view(*x.shape[:-1], -1)
 
 
 class Linear(nn.Linear):
@@ -57,15 +68,27 @@ class Linear(nn.Linear):
 
 class _Rounded(torch.autograd.Function):
     @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        ctx.count = len(rows)
+        return rounded(rows, torch.bfloat16)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient[: ctx.count]
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         full, matrix = rounded(x, torch.bfloat16), weight.bfloat16()  # (n, D), (G, D)
         ctx.save_for_backward(full, matrix)
-        return affine(full, matrix, None if bias is None else bias.bfloat16())[: len(x)]
+        result = affine(full, matrix, None if bias is None else bias.bfloat16())  # (n, G)
+        return result if len(full) == len(x) else result[: len(x)]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         full, matrix = ctx.saved_tensors
-        right = gradient if len(gradient) == len(full) else rounded(gradient, full.dtype)  # (n, G)
+        right = rounded(gradient, torch.bfloat16)  # (n, G)
         wants = ctx.needs_input_grad
         return (
             (right @ matrix)[: len(gradient)] if wants[0] else None,

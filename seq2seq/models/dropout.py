@@ -5,6 +5,8 @@ number of the same default generator, so that seeds and saved random states work
 The rate is rounded to 1/65,536, and the scale is exact for the rounded rate.
 """
 
+from functools import cache
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,7 +23,16 @@ def cpu_dropout(values: Tensor, rate: float) -> Tensor:
     pieces = words.view(torch.int16)[: values.numel()].view(values.shape)  # uniform over −32,768 … 32,767
     least = drop - _LEVELS // 2  # of a piece whose element stays
     kept = pieces.clamp_(least - 1, least).sub_(least - 1)  # 0 or 1, in fewer instructions than a comparison
-    return values * kept.to(values.dtype).mul_(_LEVELS / (_LEVELS - drop))
+    scale = _LEVELS / (_LEVELS - drop)
+    if values.element_size() == kept.element_size():
+        return values * kept.mul_(_bits(scale, values.dtype)).view(values.dtype)  # no conversion
+    return values * kept.to(values.dtype).mul_(scale)
+
+
+@cache
+def _bits(number: float, dtype: torch.dtype) -> int:
+    """The number in that type of 16 bits, read as an integer."""
+    return int(torch.tensor(number, dtype=dtype).view(torch.int16))
 
 
 class Dropout(nn.Module):

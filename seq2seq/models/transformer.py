@@ -19,16 +19,23 @@ from seq2seq.attention.masks import Pattern, padding_mask
 from seq2seq.attention.multihead import MultiHeadAttention
 from seq2seq.attention.positions import Positions, build_positions
 from seq2seq.attention.self_attention import SelfAttention
-from seq2seq.linear import Linear
+from seq2seq.linear import Linear, round_rows
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Attention, Memory, Seq2Seq, State
 from seq2seq.models.norms import build_norm
 from seq2seq.symbols import PAD
 
 
-def feed_forward(size: int, inner: int, dropout: float) -> nn.Sequential:
+class FeedForward(nn.Sequential):
     """§3.3: two linear maps with a ReLU between."""
-    return nn.Sequential(Linear(size, inner), nn.ReLU(), Dropout(dropout), Linear(inner, size))
+
+    def __init__(self, size: int, inner: int, dropout: float) -> None:
+        super().__init__(Linear(size, inner), nn.ReLU(), Dropout(dropout), Linear(inner, size))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(…, D) to (…, D)."""
+        rows = round_rows(states)  # (n, D): filled up once, not before either map
+        return super().forward(rows)[: states.shape[:-1].numel()].view_as(states)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Layer(nn.Module):
 
     def add_feed_and_norms(self, shape: Shape, norms: int) -> None:
         """Called after the attention is there: checkpoints and seeds know the parameters by this order."""
-        self.feed = feed_forward(shape.hidden, shape.inner, shape.dropout)
+        self.feed = FeedForward(shape.hidden, shape.inner, shape.dropout)
         self.norms = nn.ModuleList(build_norm(shape.norm, shape.hidden) for _ in range(norms))
 
     def before(self, index: int, states: Tensor) -> Tensor:
