@@ -104,9 +104,9 @@ def few_passes(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None,
     (batch, heads, queries, _), (_, shared, count, size) = query.shape, values.shape
     rows = batch * shared, heads // shared * queries
     query = query.reshape(*rows, query.shape[-1])  # (B·k, g·T, d)
-    if scaled:
-        query = query / math.sqrt(query.shape[-1])
+    scale = 1 / math.sqrt(query.shape[-1]) if scaled else 1.0
     energies = torch.bmm(query, keys.flatten(0, 1).transpose(1, 2)).view(batch, heads, queries, count).float()
-    weights = (energies if bias is None else energies + bias.float()).softmax(-1)  # (B, h, T, S)
+    energies = energies * scale if bias is None else torch.add(bias.float(), energies, alpha=scale)
+    weights = energies.softmax(-1)  # (B, h, T, S)
     context = torch.bmm(weights.to(values.dtype).view(*rows, count), values.flatten(0, 1))  # (B·k, g·T, d)
     return context.view(batch, heads, queries, size)

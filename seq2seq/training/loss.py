@@ -36,7 +36,11 @@ def projected_loss(output: nn.Linear, features: Tensor, target: Tensor, smoothin
 
 
 class _ProjectedLoss(torch.autograd.Function):
-    """Block by block: logits, loss, their gradient in their place, and from it at once those of what made them."""
+    """Block by block: logits, loss, their gradient in their place, and from it at once those of what made them.
+
+    The loss of a token with logits z is logΣexp(z) − (1 − ε)·z_target − share·Σ z over every column but PAD, with
+    share = ε/(V − 1). The last term is linear: its sum and its gradients take vectors alone.
+    """
 
     @staticmethod
     def forward(
@@ -50,13 +54,21 @@ class _ProjectedLoss(torch.autograd.Function):
             count = len(wanted)
             rows = rounded(block, dtype)  # (n, H)
             logits = affine(rows, matrix, shift)  # (n, V)
-            sums += _differentiate(logits[:count], wanted, smoothing)
+            sums += _differentiate(logits[:count], wanted, 1 - smoothing)
             logits[count:] = 0
             slot.copy_((logits @ matrix)[:count])
             gradients[1].add_(logits.t() @ rows)
             gradients[2].add_(logits.sum(0))
-        ctx.save_for_backward(*gradients)
         loss, nll = sums.unbind()
+        if smoothing:
+            share, whole = smoothing / (len(weight) - 1), features.float().sum(0)  # (H,)
+            spread = weight.float().sum(0) - weight[PAD]  # (H,)
+            loss = loss - share * (whole @ spread + len(target) * (bias.sum() - bias[PAD]))
+            for gradient, part in zip(gradients, (spread, whole, len(target)), strict=True):
+                gradient.sub_(share * part)
+            gradients[1][PAD] += share * whole
+            gradients[2][PAD] += share * len(target)
+        ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
@@ -65,29 +77,21 @@ class _ProjectedLoss(torch.autograd.Function):
         return *(gradient * scale for gradient in ctx.saved_tensors), None, None
 
 
-def _differentiate(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
-    """Put ∂loss/∂logits in the place of logits (n, V); gives the sums of the loss and of the plain likelihood, (2,).
+def _differentiate(logits: Tensor, target: Tensor, mass: float) -> Tensor:
+    """Sums over tokens of logΣexp(z) − mass·z_target, and of the same with a mass of 1, (2,).
 
-    The gradient is softmax(logits) − (1 − ε)·onehot(target) − ε/(V − 1) on every column but PAD.
+    In the place of logits z (n, V) comes the gradient of the first, softmax(z) − mass·onehot(target).
     """
-    size = logits.shape[1]
-    share = smoothing / (size - 1)
-    nll, spread = logits.new_zeros(2, dtype=torch.float32).unbind()
-    rows = max(1, _CHUNK_ELEMENTS // size)
+    found = logits.new_zeros(2, dtype=torch.float32)
+    rows = max(1, _CHUNK_ELEMENTS // logits.shape[1])
     for chunk, wanted in zip(logits.split(rows), target[:, None].split(rows), strict=True):
         scores = chunk.float()  # (n, V); in fp32 the chunk itself
         picked = scores.gather(1, wanted)  # (n, 1)
-        total = scores.sum() - scores[:, PAD].sum()
         most = scores.amax(-1, keepdim=True)  # (n, 1)
-        mass = scores.sub_(most).exp_().sum(-1, keepdim=True)  # (n, 1)
-        normaliser = most + mass.log()  # (n, 1)
-        nll += (normaliser - picked).sum()
-        spread += normaliser.sum() * (size - 1) - total
-        scores.mul_(mass.reciprocal())
-        if share:
-            scores.sub_(share)
-            scores[:, PAD] += share
-        scores.scatter_add_(1, wanted, torch.full_like(picked, smoothing - 1))
+        total = scores.sub_(most).exp_().sum(-1, keepdim=True)  # (n, 1)
+        normaliser = most + total.log()  # (n, 1)
+        found += torch.stack([(normaliser - mass * picked).sum(), (normaliser - picked).sum()])
+        scores.mul_(total.reciprocal()).scatter_add_(1, wanted, torch.full_like(picked, -mass))
         if scores.dtype != chunk.dtype:
             chunk.copy_(scores)
-    return torch.stack([(1 - smoothing) * nll + share * spread, nll])
+    return found
