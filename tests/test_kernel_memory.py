@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from seq2seq.decoding.products import KNOWN
+from seq2seq.linear import ONEDNN
 from seq2seq.memory import KERNELS, keep_few_kernels
 
 GROWTH = """
@@ -34,7 +34,7 @@ def growth(**capacities):
     return float(done.stdout)
 
 
-@pytest.mark.skipif(not KNOWN or sys.platform != "linux", reason="without oneDNN no kernels are made")
+@pytest.mark.skipif(not ONEDNN or sys.platform != "linux", reason="without oneDNN no kernels are made")
 def test_products_of_many_sizes_do_not_fill_the_memory():
     kept = growth()
     assert kept < 100

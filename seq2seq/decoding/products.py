@@ -5,7 +5,6 @@ reads it before the first step; without that it does so in every product, or (in
 which on some processors uses half of what they have.
 """
 
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,13 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.errors import UserError
+from seq2seq.linear import ONEDNN
 from seq2seq.memory import keep_few_kernels, keep_freed_memory
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 FP32 = "fp32"
 ROWS = 64  # of a usual batch; the layout suits others as well
-# PyTorch's own compiler emits the two operators for frozen weights; elsewhere they may be missing, or slower.
-KNOWN = platform.machine() in ("x86_64", "AMD64") and torch.backends.mkldnn.is_available()
 
 
 def check_precision(precision: str) -> None:
@@ -39,7 +37,7 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     keep_few_kernels()
     keep_freed_memory()
     device, dtype = next(model.parameters()).device.type, PRECISIONS[precision]
-    packs = KNOWN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    packs = ONEDNN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
     linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if packs else []
     try:
         for linear in linears:

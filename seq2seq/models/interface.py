@@ -126,6 +126,8 @@ class Seq2Seq(nn.Module):
         """
         raise NotImplementedError
 
+    output: nn.Linear  # of ``project``, for a training loss that never has all logits in memory
+
     def project(self, features: Tensor) -> Tensor:
         """Features (…, H) to logits (…, V)."""
-        raise NotImplementedError
+        return self.output(features)

@@ -279,10 +279,6 @@ class RecurrentModel(Seq2Seq):
         that logits have no bound and the output projection can be the embedding."""
         return self.readout(self.drop(vectors))
 
-    def project(self, features: Tensor) -> Tensor:
-        """See ``Seq2Seq.project``."""
-        return self.output(features)
-
 
 class AttentiveModel(RecurrentModel):
     """A recurrent model that looks at its source: what Bahdanau's and Luong's wiring share."""

@@ -246,7 +246,3 @@ class Transformer(Seq2Seq):
             caches.append(cache)
         weights = weights.mean(1).flatten(0, 1) if attention else None  # (B, h, K, S) to (N, S)
         return self.decoder_norm(states)[:, 0], weights, TransformerState(state.done + 1, tuple(caches))
-
-    def project(self, features: Tensor) -> Tensor:
-        """See ``Seq2Seq.project``."""
-        return self.output(features)

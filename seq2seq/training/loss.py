@@ -8,11 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from seq2seq.linear import affine, compute_dtype, rounded
 from seq2seq.symbols import PAD
 
-BLOCK = 1024  # tokens whose logits are in memory at a time
+BLOCK, WIDE_BLOCK = 1024, 8192  # tokens whose logits are in memory at a time: on a CPU, elsewhere
+ROUND = 256  # divides the rows of larger blocks in bf16: see ``rounded``; a kernel for a whole vocabulary takes long
 _CHUNK_ELEMENTS = 1 << 18  # of logits, in fp32: 1 MB, which stays in a processor's cache
 
 
@@ -48,31 +50,36 @@ class _ProjectedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         dtype = compute_dtype(features)
         matrix, shift = weight.to(dtype), bias.to(dtype)  # (V, H), (V,)
-        gradients = torch.empty_like(features), torch.zeros_like(weight), torch.zeros_like(bias)
+        share, every = smoothing / (len(weight) - 1), weight.float().sum(0) - weight[PAD]  # (H,)
+        gradients = (
+            torch.empty_like(features),
+            *(torch.zeros_like(parameter, dtype=torch.float32) for parameter in (weight, bias)),
+        )
         sums = features.new_zeros(2, dtype=torch.float32)
-        for block, wanted, slot in zip(*(rows.split(BLOCK) for rows in (features, target, gradients[0])), strict=True):
+        size = BLOCK if features.device.type == "cpu" else WIDE_BLOCK
+        for block, wanted, slot in zip(*(part.split(size) for part in (features, target, gradients[0])), strict=True):
             count = len(wanted)
-            rows = rounded(block, dtype)  # (n, H)
+            rows = rounded(block, dtype, ROUND if dtype == torch.bfloat16 and count > ROUND else 1)  # (n, H)
             logits = affine(rows, matrix, shift)  # (n, V)
             sums += _differentiate(logits[:count], wanted, 1 - smoothing)
             logits[count:] = 0
-            slot.copy_((logits @ matrix)[:count])
+            slot.copy_((logits @ matrix)[:count] - share * every)
             gradients[1].add_(logits.t() @ rows)
             gradients[2].add_(logits.sum(0))
         loss, nll = sums.unbind()
-        if smoothing:
-            share, whole = smoothing / (len(weight) - 1), features.float().sum(0)  # (H,)
-            spread = weight.float().sum(0) - weight[PAD]  # (H,)
-            loss = loss - share * (whole @ spread + len(target) * (bias.sum() - bias[PAD]))
-            for gradient, part in zip(gradients, (spread, whole, len(target)), strict=True):
+        if share:
+            whole, count = features.float().sum(0), len(target)  # (H,)
+            # not whole @ every, which autocast would take to bf16
+            loss = loss - share * ((whole * every).sum() + count * (bias.sum() - bias[PAD]))
+            for gradient, part in zip(gradients[1:], (whole, count), strict=True):
                 gradient.sub_(share * part)
-            gradients[1][PAD] += share * whole
-            gradients[2][PAD] += share * len(target)
+                gradient[PAD] += share * part
         ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         return *(gradient * scale for gradient in ctx.saved_tensors), None, None
 
@@ -83,7 +90,7 @@ def _differentiate(logits: Tensor, target: Tensor, mass: float) -> Tensor:
     In the place of logits z (n, V) comes the gradient of the first, softmax(z) − mass·onehot(target).
     """
     found = logits.new_zeros(2, dtype=torch.float32)
-    rows = max(1, _CHUNK_ELEMENTS // logits.shape[1])
+    rows = max(1, _CHUNK_ELEMENTS // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     for chunk, wanted in zip(logits.split(rows), target[:, None].split(rows), strict=True):
         scores = chunk.float()  # (n, V); in fp32 the chunk itself
         picked = scores.gather(1, wanted)  # (n, 1)

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from seq2seq.decoding.products import KNOWN, check_precision, products
+from seq2seq.decoding.products import check_precision, products
 from seq2seq.errors import UserError
+from seq2seq.linear import ONEDNN
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_behind_it_the_model_learns_and_uses_its_own_weights_again(model):
     assert not any("forward" in vars(part) for part in model)
 
 
-@pytest.mark.skipif(not KNOWN, reason="no packed weights on this processor")
+@pytest.mark.skipif(not ONEDNN, reason="no packed weights on this processor")
 def test_inside_each_product_is_of_the_packed_weights(model):
     with products(model):
         assert [("forward" in vars(part)) for part in model] == [True, False, True]

@@ -6,7 +6,7 @@ from zoo import SETTINGS, build
 
 from seq2seq.errors import UserError
 from seq2seq.models import MODELS, build_model, count_parameters
-from seq2seq.models.dropout import Dropout, cpu_dropout
+from seq2seq.models.dropout import Dropout, cpu_dropout, random_pieces
 
 
 def test_the_four_models_are_there():
@@ -61,11 +61,22 @@ def test_cpu_dropout_keeps_what_a_plain_comparison_keeps(rate, dtype):
     torch.manual_seed(0)
     ours = cpu_dropout(values, rate)
     torch.manual_seed(0)
-    pieces = torch.empty(100 * 1003 // 4 + 1, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
+    pieces = random_pieces(values.numel()).view(values.shape)
     drop = min(round(rate * 65536), 65535)
-    kept = pieces[: values.numel()].view(values.shape).int() + 32768 >= drop
+    kept = pieces.int() + 32768 >= drop
     scale = torch.tensor(65536 / (65536 - drop), dtype=dtype)
     assert torch.equal(ours, torch.where(kept, values * scale, 0))
+
+
+def test_random_pieces_are_uniform_and_new_every_time():
+    torch.manual_seed(0)
+    pieces = torch.stack([random_pieces(1 << 18) for _ in range(2)]).double()
+    assert pieces.min() == -32768
+    assert pieces.max() == 32767
+    assert pieces.mean().item() == pytest.approx(-0.5, abs=5 * 32768 / 3**0.5 / (1 << 19) ** 0.5)
+    assert abs(torch.corrcoef(pieces)[0, 1]) < 0.01  # five deviations
+    assert abs(torch.corrcoef(pieces.view(-1, 4).T).fill_diagonal_(0)).max() < 0.014  # pieces of one word
+    assert len(random_pieces(5)) == 5
 
 
 def test_dropout_follows_the_seed_and_is_off_in_evaluation():

@@ -65,3 +65,24 @@ def test_a_cell_that_is_not_there_is_named():
     with pytest.raises(UserError, match="even"):
         Encoder("lstm", 4, 7, 1, 0.0, bidirectional=True)
     assert issubclass(CELLS["gru"], nn.GRU)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("rows", [1, 8, 11])
+def test_in_bf16_a_kernel_is_given_rows_by_eights_which_changes_nothing(cell, rows):
+    torch.manual_seed(0)
+    recurrence = Recurrence(cell, known=5, fed=0, hidden=16, layers=2, dropout=0.0)
+    start = tuple(tuple(torch.randn(rows, 16) for _ in range(2 if cell == "lstm" else 1)) for _ in range(2))
+    inputs, seen, results = torch.randn(rows, 7, 5, requires_grad=True), [], []
+    for kernel in recurrence.stack:
+        kernel.register_forward_pre_hook(lambda _, arguments: seen.append(len(arguments[0])))
+    for narrow in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            outputs, last = recurrence.sequence(inputs, start)
+        ends = [part for layer in last for part in layer]
+        loss = outputs.float().square().sum() + sum(part.float().square().sum() for part in ends)
+        results.append([outputs, *ends, *torch.autograd.grad(loss, [inputs, *recurrence.parameters()])])
+    assert seen == [rows] * 2 + [-(-rows // 8) * 8] * 2
+    for one, other in zip(*results, strict=True):
+        assert one.shape == other.shape
+        assert (one - other.float()).norm() < 0.05 * one.norm()
