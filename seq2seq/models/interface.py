@@ -95,7 +95,12 @@ def reduce_attention(
 
 
 class Seq2Seq(nn.Module):
-    """A translation model. Everything above this line drives it through these five calls only."""
+    """A translation model. Everything above this line drives it through these five calls only.
+
+    The training loss alone reads ``output`` and not ``project``, so as never to have all logits in memory.
+    """
+
+    output: nn.Linear  # features to logits
 
     def encode(self, source: Tensor, lengths: Tensor, attention: bool = False) -> Memory:
         """source: (B, S) ids, padded on the right, each sentence ending in EOS. lengths: (B,), at least 1.
@@ -125,8 +130,6 @@ class Seq2Seq(nn.Module):
         (None where the model has none), and the next state.
         """
         raise NotImplementedError
-
-    output: nn.Linear  # of ``project``, for a training loss that never has all logits in memory
 
     def project(self, features: Tensor) -> Tensor:
         """Features (…, H) to logits (…, V)."""

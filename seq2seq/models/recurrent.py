@@ -37,6 +37,11 @@ def take(values: Tensor, positions: Tensor) -> Tensor:
     return values.gather(1, positions[..., None].expand(-1, -1, values.shape[-1]))
 
 
+def _more_rows(values: Tensor, count: int) -> Tensor:
+    """values (B, …) and so many rows of zeros."""
+    return torch.cat([values, values.new_zeros(count, *values.shape[1:])]) if count else values
+
+
 class Recurrence(nn.Module):
     """A stack of LSTM or GRU layers that can be run whole or step by step, from the same parameters.
 
@@ -63,11 +68,11 @@ class Recurrence(nn.Module):
         """
         size, after = len(inputs), []
         more = -size % EVEN if inputs.device.type == "cpu" and compute_dtype(inputs) == torch.bfloat16 else 0
-        inputs = nn.functional.pad(inputs, (0, 0, 0, 0, 0, more))
+        inputs = _more_rows(inputs, more)
         for layer, kernel in enumerate(self.stack):
             before = None
             if state is not None:
-                stacked = tuple(nn.functional.pad(part, (0, 0, 0, more))[None].contiguous() for part in state[layer])
+                stacked = tuple(_more_rows(part, more)[None].contiguous() for part in state[layer])
                 before = stacked if self.cell == "lstm" else stacked[0]
             inputs, last = kernel(inputs if layer == 0 else self.drop(inputs), before)
             after.append(tuple(part[0, :size] for part in (last if self.cell == "lstm" else (last,))))
