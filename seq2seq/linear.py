@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 DIGITS = 5  # binary, of a round number: at most a sixteenth is for nothing
 # PyTorch's own compiler emits oneDNN's operators; elsewhere they may be missing, or slower.
 ONEDNN = platform.machine() in ("x86_64", "AMD64") and torch.backends.mkldnn.is_available()
+ONEDNN_BF16 = ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()  # those of a processor with AVX-512
 
 
 def compute_dtype(like: Tensor) -> torch.dtype:
@@ -38,7 +39,7 @@ def rounded(rows: Tensor, dtype: torch.dtype, step: int | None = None) -> Tensor
 
 def affine(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x Wᵀ + b without gradients: (N, D), (G, D) and (G,), all of one type, to (N, G)."""
-    if ONEDNN and rows.device.type == "cpu" and rows.dtype == torch.bfloat16:
+    if ONEDNN_BF16 and rows.device.type == "cpu" and rows.dtype == torch.bfloat16:
         return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")  # adds b within the product
     return F.linear(rows, weight, bias)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.errors import UserError
-from seq2seq.linear import ONEDNN
+from seq2seq.linear import ONEDNN, ONEDNN_BF16
 from seq2seq.memory import keep_few_kernels, keep_freed_memory
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -37,7 +37,7 @@ def products(model: nn.Module, precision: str = FP32) -> Iterator[None]:
     keep_few_kernels()
     keep_freed_memory()
     device, dtype = next(model.parameters()).device.type, PRECISIONS[precision]
-    packs = ONEDNN and device == "cpu" and (precision == FP32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    packs = device == "cpu" and (ONEDNN if precision == FP32 else ONEDNN_BF16)
     linears = [part for part in model.modules() if isinstance(part, nn.Linear)] if packs else []
     try:
         for linear in linears:

@@ -14,7 +14,7 @@ from seq2seq.attention.deferred import Deferred
 from seq2seq.attention.masks import padding_mask
 from seq2seq.attention.source import SourceAttention
 from seq2seq.errors import UserError
-from seq2seq.linear import Linear, compute_dtype, linear
+from seq2seq.linear import ONEDNN_BF16, Linear, compute_dtype, linear
 from seq2seq.models.dropout import Dropout
 from seq2seq.models.interface import Memory, Seq2Seq, State
 from seq2seq.symbols import PAD
@@ -64,10 +64,16 @@ class Recurrence(nn.Module):
     def sequence(self, inputs: Tensor, state: Hidden | None = None) -> tuple[Tensor, Hidden]:
         """inputs (B, T, known + fed) to outputs (B, T, H) and the state after the last column.
 
-        In bf16, oneDNN's kernel takes up to four times as long for a number of rows without small divisors.
+        In bf16, oneDNN's kernel takes up to four times as long for a number of rows without small divisors, and a
+        processor without AVX-512 has none: it computes in fp32.
         """
+        narrow = inputs.device.type == "cpu" and compute_dtype(inputs) == torch.bfloat16
+        if narrow and not ONEDNN_BF16:
+            with torch.autocast("cpu", enabled=False):
+                wide = None if state is None else tuple(tuple(part.float() for part in layer) for layer in state)
+                return self.sequence(inputs.float(), wide)
         size, after = len(inputs), []
-        more = -size % EVEN if inputs.device.type == "cpu" and compute_dtype(inputs) == torch.bfloat16 else 0
+        more = -size % EVEN if narrow else 0
         inputs = _more_rows(inputs, more)
         for layer, kernel in enumerate(self.stack):
             before = None
