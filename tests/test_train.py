@@ -220,7 +220,8 @@ def test_a_run_that_diverges_says_so(tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *("trainer.precision=3", "trainer.devices=0", "trainer.strategy=telepathy", "trainer.accumulate=0"),
+        *("trainer.precision=3", "trainer.precision=bf16-true", "trainer.devices=0"),
+        *("trainer.strategy=telepathy", "trainer.accumulate=0"),
         *("trainer.validate_every=3.5", "trainer.max_steps=0", "trainer.max_time=soon", "model.dropout=1.5"),
         *(
             "model.layers=0",
@@ -257,5 +258,5 @@ def test_durations_are_minutes_or_clock_times():
 
 
 def test_a_named_precision_is_taken_as_it_is():
-    assert precision("64-true", "cpu") == "64-true"
+    assert precision("16-mixed", "cpu") == "16-mixed"
     assert precision("auto", "cpu") in ("32-true", "bf16-mixed")

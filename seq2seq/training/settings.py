@@ -44,6 +44,10 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {
     "training.weight_decay": (0, None),
 }
 
+# Lightning's others are for whole models in one type: it would convert the batches as well.
+PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
+SHORT_PRECISIONS = ("32", "bf16", "16")
+
 ENDS = ("max_epochs", "max_steps", "max_time")  # of ``trainer``: what a run ends by
 
 
@@ -62,6 +66,8 @@ def check_settings(settings: dict[str, Any]) -> None:
     check_search(decoding["beam"], decoding["alpha"], decoding["max_length"], 1, decoding["coverage"])
     check_precision(decoding.get("precision", FP32))  # a run from before there was a choice goes on
     options = settings["trainer"]
+    if str(options["precision"]) not in PRECISIONS + SHORT_PRECISIONS:
+        raise UserError(f"trainer.precision={options['precision']}: choose {', '.join(PRECISIONS)}")
     duration(options["max_time"])
     if 0 in (options["max_epochs"], options["max_steps"]):
         raise UserError("trainer.max_epochs=0 or trainer.max_steps=0: nothing would be trained; give 1 or more")
