@@ -100,8 +100,10 @@ def test_an_answer_on_its_way_arrives_whole_though_nobody_waits():
 def test_with_the_first_process_end_the_others(run, number):
     """Ctrl-C reaches all of them, the other signals the first alone; the pipes close when the last has ended."""
     command = [sys.executable, TRANSLATE, f"checkpoint={run}", "workers=2", "chunk=4", "decoding.beam=2", "device=cpu"]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
+    options = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    # a script's background command, as this test may be, starts with Ctrl-C ignored
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, **options, text=True, start_new_session=True) as process:
         process.stdin.write("\n".join(ENGLISH * 10))
         process.stdin.flush()  # and it stays open: there is more to wait for
         process.stdout.readline()
