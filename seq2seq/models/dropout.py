@@ -1,8 +1,9 @@
 """Dropout that is fast on a CPU.
 
-PyTorch draws one Bernoulli number an element on CPU, serially. Here four 16-bit pieces are cut from each 64-bit number
-of a fast generator, which the default generator seeds for every mask, so that seeds and saved random states work as for
-any other draw. The rate is rounded to 1/65,536, and the scale is exact for the rounded rate.
+PyTorch draws one Bernoulli number an element on CPU, serially. Here eight bytes are cut from each number of a fast
+generator, which the default generator seeds for every mask, so that seeds and saved random states work as for any other
+draw. A mask drops a whole number of the bytes' 256 values: the rate's two neighbours take turns by chance, so that an
+element is dropped with exactly its probability.
 """
 
 from functools import cache
@@ -13,27 +14,24 @@ import torch.nn.functional as F
 from numpy.random import SFC64
 from torch import Tensor, nn
 
-_LEVELS = 1 << 16
+_LEVELS = 256
 
 
 def cpu_dropout(values: Tensor, rate: float) -> Tensor:
     """Set elements to 0 with probability ``rate`` and scale the others by 1 / (1 − rate)."""
-    drop = min(round(rate * _LEVELS), _LEVELS - 1)
-    if drop == 0:
-        return values
-    pieces = random_pieces(values.numel()).view(values.shape)
-    least = drop - _LEVELS // 2  # of a piece whose element stays
+    least = int(rate * _LEVELS + float(torch.rand(()))) - _LEVELS // 2  # of a byte whose element stays
+    pieces = random_bytes(values.numel()).view(values.shape).to(torch.int16)
     kept = pieces.clamp_(least - 1, least).sub_(least - 1)  # 0 or 1, in fewer instructions than a comparison
-    scale = _LEVELS / (_LEVELS - drop)
+    scale = 1 / (1 - rate)
     if values.element_size() == kept.element_size():
         return values * kept.mul_(_bits(scale, values.dtype)).view(values.dtype)  # no conversion
     return values * kept.to(values.dtype).mul_(scale)
 
 
-def random_pieces(count: int) -> Tensor:
-    """(count,) int16, uniform over −32,768 … 32,767."""
+def random_bytes(count: int) -> Tensor:
+    """(count,) int8, uniform over −128 … 127."""
     seed = int(torch.empty((), dtype=torch.int64).random_())
-    return torch.from_numpy(SFC64(seed).random_raw((count + 3) // 4).view(np.int16))[:count]
+    return torch.from_numpy(SFC64(seed).random_raw((count + 7) // 8).view(np.int8))[:count]
 
 
 @cache

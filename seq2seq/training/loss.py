@@ -92,13 +92,11 @@ def _differentiate(logits: Tensor, target: Tensor, mass: float) -> Tensor:
     found = logits.new_zeros(2, dtype=torch.float32)
     rows = max(1, _CHUNK_ELEMENTS // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     for chunk, wanted in zip(logits.split(rows), target[:, None].split(rows), strict=True):
-        scores = chunk.float()  # (n, V); in fp32 the chunk itself
+        scores = chunk.float()  # (n, V)
         picked = scores.gather(1, wanted)  # (n, 1)
         most = scores.amax(-1, keepdim=True)  # (n, 1)
-        total = scores.sub_(most).exp_().sum(-1, keepdim=True)  # (n, 1)
-        normaliser = most + total.log()  # (n, 1)
+        chances = scores.softmax(-1)  # (n, V); the most likely one's is 1 / Σexp(z − most)
+        normaliser = most - chances.amax(-1, keepdim=True).log()  # (n, 1)
         found += torch.stack([(normaliser - mass * picked).sum(), (normaliser - picked).sum()])
-        scores.mul_(total.reciprocal()).scatter_add_(1, wanted, torch.full_like(picked, -mass))
-        if scores.dtype != chunk.dtype:
-            chunk.copy_(scores)
+        chunk.copy_(chances.scatter_add_(1, wanted, torch.full_like(picked, -mass)))
     return found
